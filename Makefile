@@ -25,7 +25,7 @@ help:
 	@echo "make sanitize   run the tests of the compiled part under AddressSanitizer and UBSan"
 	@echo "make lint       formatting, style, types, import rules"
 	@echo "make format     format the code"
-	@echo "make bench      the paper's core figures, ablations, votes, the audit and the metrics, into lab/benchmarks/results/"
+	@echo "make bench      the paper's core figures, votes, the audit and the metrics, into lab/benchmarks/results/"
 	@echo "make lab        every experiment of the paper in its quick variant, into lab/results/"
 	@echo "make wheel      build a wheel and a source distribution, into dist/"
 	@echo "make clean      remove what these made"
@@ -72,7 +72,6 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.reproduce
-	cd lab && ../$(BIN)/python -m benchmarks.ablations
 	cd lab && ../$(BIN)/python -m benchmarks.voting
 	cd lab && ../$(BIN)/python -m benchmarks.strategies
 	cd lab && ../$(BIN)/python -m benchmarks.forms
@@ -84,7 +83,6 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.private_schema
 	cd lab && ../$(BIN)/python -m benchmarks.wasserstein
 	cd lab && ../$(PEERS)/bin/python -m benchmarks.quality
-	cd lab && ../$(BIN)/python -m benchmarks.order
 	cd lab && ../$(BIN)/python -m benchmarks.real_tables
 	cd lab && ../$(BIN)/python -m benchmarks.reports
 	cd lab && ../$(BIN)/python -m benchmarks.rivals --iterations 250 --inference numpy

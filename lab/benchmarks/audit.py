@@ -1,23 +1,19 @@
-"""What attacks show about the promise: the code as shipped, and systems broken on purpose.
+"""What attacks show about the guarantee: the code as shipped, and systems broken on purpose.
 
     python -m benchmarks.audit [--epsilons 1 4 10] [--quick] [--out benchmarks/results/audit.json]
 
-For each epsilon (delta 1e-5) all tests of `tabpe.audit` on the shipped code, whose bounds must be
-under the claim, and on each broken system, whose promise must be refuted. `--quick` takes few
-samples, to see that it runs; then not all that is broken is noticed.
+For each epsilon (delta 1e-5) all tests of `tabpe.audit` run on the shipped code, whose bounds must
+be under the claim, and on each broken system, whose guarantee must be refuted. `--quick` takes few
+samples, as a smoke run; it does not refute all broken systems.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import time
-from pathlib import Path
 from typing import Any
 
-import tabpe
-from tabpe.audit import AuditEffort, AuditReport, audit, audit_broken
+from benchmarks.common import make_parser, write_record
+from tabpe.audit import AuditEffort, audit, audit_broken
 from tabpe.audit.attacks import (
     FITTED,
     BoundaryCanaries,
@@ -28,7 +24,6 @@ from tabpe.audit.attacks import (
 )
 from tabpe.audit.storage_forms import StorageAudit
 
-ROOT = Path(__file__).resolve().parents[1]
 QUICK = AuditEffort(
     VoteChannel(2**12),
     VoteChannel(2**8, 2),
@@ -47,12 +42,10 @@ def attack(epsilon: float, effort: AuditEffort) -> dict[str, Any]:
     """Return all findings at one epsilon."""
     start = time.perf_counter()
     shipped = audit(epsilon, effort=effort)
-    seconds = time.perf_counter() - start
-    print(f"{shipped}\n\n{seconds:.0f} s\n", flush=True)
+    print(f"{shipped}\n\n{time.perf_counter() - start:.0f} s\n", flush=True)
     broken = audit_broken(epsilon, effort=effort)
     for report in broken:
-        print(f"{report.system:<30} {_noticed(report)}", flush=True)
-    print(flush=True)
+        print(f"{report.system:<30} {', '.join(report.refuting) or 'NOT REFUTED'}", flush=True)
     return {
         "epsilon": epsilon,
         "shipped": shipped.to_dict(),
@@ -60,24 +53,14 @@ def attack(epsilon: float, effort: AuditEffort) -> dict[str, Any]:
     }
 
 
-def _noticed(report: AuditReport) -> str:
-    return ", ".join(report.refuting) or "NOT NOTICED"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__, "audit")
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 4.0, 10.0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/audit.json")
     arguments = parser.parse_args()
     effort = QUICK if arguments.quick else AuditEffort()
-    record = {
-        "command": "python -m benchmarks.audit",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
-        "results": [attack(epsilon, effort) for epsilon in arguments.epsilons],
-    }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    results = [attack(epsilon, effort) for epsilon in arguments.epsilons]
+    write_record(arguments.out, "audit", {"results": results})
 
 
 if __name__ == "__main__":

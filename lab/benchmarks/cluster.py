@@ -1,28 +1,27 @@
-"""Benchmark of clusters: the same run on one machine's threads and on as many worker processes.
+"""The same run on the threads of one machine, and on as many worker processes of a cluster.
 
     python -m benchmarks.cluster --rows 5000000             # local, ray and spark, two workers each
     python -m benchmarks.cluster --rows 500000 --kill         # a worker killed in mid-round
 
-The table is made up and written to Parquet once. Each run is in a process of its own: the paper's
-preset, noise from a table, and as many candidates whatever the number of rows. What is told:
+The table is simulated and written to Parquet once. Each run has a process of its own: the paper's
+preset, noise by table, and the same number of candidates for any number of rows. The record has:
 
-- `seconds` of `fit`; for a cluster without the time that it takes to start, which is told apart.
+- `seconds` of `fit`, and `start_seconds` of the cluster.
 - `ratio`: the seconds of an engine to those of `local` with as many threads.
-- `driver_mb`: the largest memory of the process that calls `fit`, at a fifth of the rows and at all
-  of them. It should be flat for a cluster.
+- `driver_mb`: the peak memory of the process that calls `fit`, at a fifth of the rows and at all of
+  them. It should be flat for a cluster.
 - `bytes_per_round`: what goes to a worker and comes back in the largest round.
 
-With `--kill`, clusters are of two nodes: two of Ray, by `ray start`, or a master and two workers of
+With `--kill`, clusters have two nodes: two of Ray, by `ray start`, or a master and two workers of
 Spark, by `deploy/spark-standalone.sh`. Noise is fake and seeded, so that tables can be compared to
-that of one process: one run is left in peace, and in the other, which is charged to a ledger, a
-worker kills itself with SIGKILL in the middle of its answer to round 8.
+that of one process. One run is undisturbed; in the other, which is charged to a ledger, a worker
+kills itself with SIGKILL while it answers round 8.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
 import json
 import os
 import signal
@@ -42,7 +41,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.voting.whole import peak_megabytes
+from benchmarks.common import (
+    ROOT,
+    compute_digest,
+    make_parser,
+    measure_peak_megabytes,
+    run_benchmark,
+)
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
@@ -64,7 +69,7 @@ CANDIDATES, ROUND = 2_000, 8
 ROWS_A_FILE, ROWS_A_GROUP = 1_000_000, 100_000
 
 
-def made_up(rows: int, seed: int) -> pa.Table:
+def simulate_rows(rows: int, seed: int) -> pa.Table:
     rng = np.random.default_rng(seed)
     level = rng.random(rows)
     columns: dict[str, Any] = {f"x{number}": level**number * 0.9 for number in range(4)}
@@ -77,12 +82,12 @@ def made_up(rows: int, seed: int) -> pa.Table:
     return pa.table(columns | {"ill": rng.random(rows) < level / 2})
 
 
-def written(folder: Path, rows: int) -> Path:
+def write_rows(folder: Path, rows: int) -> Path:
     """Write a table, part by part; return its folder."""
     place = folder / str(rows)
     place.mkdir(exist_ok=True)
     for number, start in enumerate(range(0, rows, ROWS_A_FILE)):
-        part = made_up(min(ROWS_A_FILE, rows - start), number)
+        part = simulate_rows(min(ROWS_A_FILE, rows - start), number)
         pq.write_table(part, place / f"{number:04}.parquet", row_group_size=ROWS_A_GROUP)
     return place
 
@@ -140,7 +145,7 @@ def ray_nodes(workers: int, _folder: Path) -> Iterator[str]:
 @contextmanager
 def spark_standalone(workers: int, folder: Path) -> Iterator[str]:
     """Yield the address of a master whose workers have one core each."""
-    script, port = Path(__file__).parents[2] / "deploy" / "spark-standalone.sh", free_port()
+    script, port = ROOT.parent / "deploy" / "spark-standalone.sh", free_port()
     logs = folder / "spark"
     with subprocess.Popen(  # noqa: S603, our own script
         [script, str(workers), str(port), logs],
@@ -168,7 +173,7 @@ def free_port() -> int:
 
 
 NODES = {"ray": ray_nodes, "spark": spark_standalone}
-# By the name of the engine: what starts its cluster, and the pool whose queries are weighed.
+# By the name of the engine: what starts its cluster, and the pool whose queries are measured.
 ENGINES: dict[str, tuple[Callable[[int], None], str | None]] = {
     "local": (start_nothing, None),
     "ray": (start_ray, "tabpe.backends.ray.RayShardPool"),
@@ -241,8 +246,8 @@ def weigh(pool: str | None, sizes: list[int], mark: str | None) -> None:
     kind.answer = weighed
 
 
-def child(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Run once in this process, and tell what it took."""
+def run_once(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any]:
+    """Run once in this process, and return its costs."""
     start, pool = ENGINES[engine]
     workers, mark, fake = given.workers, given.mark, given.fake
     sizes: list[int] = []
@@ -269,27 +274,23 @@ def child(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         model.fit(data, SCHEMA)
     done = time.perf_counter()
-    rows = json.dumps(model.sample().to_pydict()).encode()
     return {
         "seconds": round(done - started, 3),
         "start_seconds": round(started - began, 3),
-        "driver_mb": round(peak_megabytes(), 1),
+        "driver_mb": round(measure_peak_megabytes(), 1),
         "bytes_per_round": max(sizes, default=0),
-        "digest": hashlib.sha256(rows).hexdigest() if fake else None,
+        "digest": compute_digest(model.sample().to_pydict()) if fake else None,
     }
 
 
 def run(engine: str, workers: int, data: Path, *words: str) -> dict[str, Any]:
     """Run in a process of its own."""
-    script = [sys.executable, "-m", "benchmarks.cluster", "--child", engine, str(data)]
-    done = subprocess.run(  # noqa: S603, our own script
-        [*script, "--workers", str(workers), *words], check=True, capture_output=True, text=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    options = ("--workers", workers, *words)
+    found: dict[str, Any] = run_benchmark("cluster", "--child", engine, data.resolve(), *options)
     return found
 
 
-def compared(engines: list[str], workers: int, small: Path, large: Path) -> dict[str, Any]:
+def compare_engines(engines: list[str], workers: int, small: Path, large: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for engine in engines:
         less, more = run(engine, workers, small), run(engine, workers, large)
@@ -302,7 +303,7 @@ def compared(engines: list[str], workers: int, small: Path, large: Path) -> dict
     return found
 
 
-def disturbed(engines: list[str], workers: int, data: Path, folder: Path) -> dict[str, Any]:
+def compare_killed(engines: list[str], workers: int, data: Path, folder: Path) -> dict[str, Any]:
     alone = run("local", workers, data, "--fake")
     found: dict[str, Any] = {"local": {"seconds": alone["seconds"]}}
     for engine in engines:
@@ -329,36 +330,33 @@ def disturbed(engines: list[str], workers: int, data: Path, folder: Path) -> dic
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser = make_parser(__doc__, "cluster", rows=5_000_000, workers=2)
     parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kill", action="store_true", help="kill a worker in mid-round")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/cluster.json"))
-    parser.add_argument("--data", type=Path, help="a folder to keep made-up tables in")
+    parser.add_argument("--data", type=Path, help="a folder to keep the simulated tables in")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--fake", action="store_true", help=argparse.SUPPRESS)
     for word in ("--mark", "--address", "--ledger"):
         parser.add_argument(word, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
-        engine, data = given.child
-        told = child(engine, data, given)
-        sys.stdout.write(json.dumps(told) + "\n")
+        print(json.dumps(run_once(*given.child, given)))
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.data or Path(temporary)
-        large = written(folder, given.rows)
+        large = write_rows(folder, given.rows)
         engines = given.engines.split(",")
         about = {"rows": given.rows, "workers": given.workers, "cores": os.cpu_count()}
         if given.kill:
-            told = {"killed": about | disturbed(engines, given.workers, large, Path(temporary))}
+            record = {
+                "killed": about | compare_killed(engines, given.workers, large, Path(temporary))
+            }
         else:
-            small = written(folder, given.rows // 5)
-            told = {"compared": about | compared(engines, given.workers, small, large)}
+            small = write_rows(folder, given.rows // 5)
+            record = {"compared": about | compare_engines(engines, given.workers, small, large)}
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
-    given.out.write_text(json.dumps(known | told, indent=2) + "\n")
-    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    given.out.write_text(json.dumps(known | record, indent=2) + "\n")
+    print(json.dumps(record, indent=2))
 
 
 if __name__ == "__main__":

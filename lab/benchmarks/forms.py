@@ -9,10 +9,8 @@ Characters.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import hashlib
-import json
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from benchmarks.common import make_parser, write_record
 from tabpe import Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.errors import NotPrivateWarning
@@ -31,7 +30,6 @@ from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.io.writers import make_table_writer
 from tabpe_lab.datasets import load
 
-ROOT = Path(__file__).parents[1]
 NAMES = ("hospital", "adult", "bank", "artificial-characters")
 
 
@@ -72,9 +70,8 @@ def digest_release(data: Any, schema: Schema, preset: str) -> str:
 
 def main() -> None:
     """Fit every data set in every form, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__, "forms")
     parser.add_argument("--preset", default="best")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/forms.json")
     given = parser.parse_args()
     found: dict[str, Any] = {}
     for name in NAMES:
@@ -87,8 +84,7 @@ def main() -> None:
         is_identical = len(set(digests.values())) == 1
         found[name] = {"rows": len(table), "identical": is_identical, "sha256": digests}
         print(name, len(table), "identical" if is_identical else "DIFFERENT", flush=True)
-    command = f"TABPE_DATA=/path/to/data python -m benchmarks.forms --preset {given.preset}"
-    given.out.write_text(json.dumps({"command": command, "data": found}, indent=2) + "\n")
+    write_record(given.out, "forms", {"data": found})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,15 @@
-"""What it costs to buy the schema: Adult at epsilon 1, bought against declared.
+"""What a privately estimated schema costs: Adult at epsilon 1, against the declared schema.
 
     python -m benchmarks.private_schema [--seeds 5] [--out benchmarks/results/private_schema.json]
 
 Both runs have the same epsilon in total. One declares the schema of the published data set, the
-other declares the label and its classes, and buys the rest with 5% of the budget. The accuracy is
-that of gradient boosting, trained on synthetic rows and tested on real ones. As in the paper,
-the number of rows and class shares are taken as public, and the preset is `paper`. Reads the data
-from $TABPE_DATA, or else from ../shared/data.
+other declares the label and its classes, and estimates the rest with 5% of the budget. The
+accuracy is of gradient boosting, trained on synthetic rows and tested on real ones. As in the
+paper, the number of rows and class shares are taken as public, and the preset is `paper`.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +18,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import OrdinalEncoder
 
 import tabpe
-from benchmarks.reproduce import DATA, EPSILON, ROOT, published
+from benchmarks.common import (
+    DATA,
+    make_parser,
+    make_public_model,
+    publish,
+    read_splits,
+    summarize_scores,
+    write_record,
+)
 
 LABEL = "income"
 SCHEMA_BUDGET = 0.05
 LARGEST_DROP = 0.02
-
-
-def rows_of(part: str) -> pd.DataFrame:
-    """A split of the paper's authors; a question mark there is a value like any other."""
-    return pd.read_csv(DATA / f"adult_tabpe_{part}.csv.gz", na_filter=False)
 
 
 def accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
@@ -53,58 +51,42 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
     return float(model.score(encoded(test), test[LABEL]))
 
 
-def fitted(train: pd.DataFrame, seed: int, *, private: bool) -> tabpe.TabPE:
-    """Fit with the schema bought or declared. It is bought from the file, where all is text."""
-    settings: dict[str, Any] = {
-        "epsilon": EPSILON,
-        "preset": "paper",
-        "public_rows": len(train),
-        "public_shares": train[LABEL].value_counts(normalize=True).to_dict(),
-        "random_state": seed,
-        "verbose": 0,
-    }
+def fit_model(train: pd.DataFrame, seed: int, *, private: bool) -> tabpe.TabPE:
+    """Fit with the schema estimated or declared; estimated from the file, where all is text."""
+    model = make_public_model(train, LABEL, random_state=seed)
     if private:
-        model = tabpe.TabPE(schema="private", schema_budget=SCHEMA_BUDGET, label=LABEL, **settings)
+        model.set_params(schema="private", schema_budget=SCHEMA_BUDGET, label=LABEL)
         return model.fit(DATA / "adult_tabpe_train.csv.gz")
-    schema = published(tabpe.draft_schema(train, label=LABEL))
-    return tabpe.TabPE(**settings).fit(train, schema)
+    return model.fit(train, publish(tabpe.draft_schema(train, label=LABEL)))
 
 
-def scored(train: pd.DataFrame, test: pd.DataFrame, seeds: int, *, private: bool) -> dict[str, Any]:
+def score_models(
+    train: pd.DataFrame, test: pd.DataFrame, seeds: int, *, private: bool
+) -> dict[str, Any]:
     """Fit with each seed and score the synthetic rows."""
-    models = [fitted(train, seed, private=private) for seed in range(seeds)]
+    models = [fit_model(train, seed, private=private) for seed in range(seeds)]
     frames = [model.sample() for model in models]
     tables = [frame.to_pandas() if hasattr(frame, "to_pandas") else frame for frame in frames]
-    scores = [accuracy(table, test) for table in tables]
     return {
-        "scores": [round(score, 4) for score in scores],
-        "mean": round(float(np.mean(scores)), 4),
-        "std": round(float(np.std(scores)), 4),
+        **summarize_scores([accuracy(table, test) for table in tables]),
         "epsilon": max(model.certificate.epsilon for model in models),
         "bill": [item.to_dict() for item in models[0].certificate.bill],
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/private_schema.json")
-    arguments = parser.parse_args()
-    train, test = rows_of("train"), rows_of("test")
+    arguments = make_parser(__doc__, "private_schema", seeds=5).parse_args()
+    train, test = read_splits("adult_tabpe")
     results = {
-        name: scored(train, test, arguments.seeds, private=private)
+        name: score_models(train, test, arguments.seeds, private=private)
         for name, private in (("declared", False), ("bought", True))
     }
     drop = results["declared"]["mean"] - results["bought"]["mean"]
     for name, result in results.items():
         print(f"{name:<9} accuracy {result['mean']:.4f} +- {result['std']:.4f}", flush=True)
-    print(
-        f"drop      {drop:.4f}   at most {LARGEST_DROP} {'ok' if drop <= LARGEST_DROP else 'ABOVE'}"
-    )
+    verdict = "ok" if drop <= LARGEST_DROP else "ABOVE"
+    print(f"drop      {drop:.4f}   at most {LARGEST_DROP} {verdict}")
     record = {
-        "command": "python -m benchmarks.private_schema",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
         "data": "Adult, splits of the paper's authors",
         "schema_budget": SCHEMA_BUDGET,
         "accuracy_on_real_rows": round(accuracy(train, test), 4),
@@ -112,7 +94,7 @@ def main() -> None:
         "drop": round(drop, 4),
         "largest_drop": LARGEST_DROP,
     }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_record(arguments.out, "private_schema", record)
 
 
 if __name__ == "__main__":

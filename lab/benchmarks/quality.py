@@ -1,4 +1,4 @@
-"""The scores of SDMetrics: how much faster than that package's own report, on Adult.
+"""Speed of the SDMetrics scores, against that package's own report, on Adult.
 
     python -m benchmarks.quality [--repeats 5] [--out benchmarks/results/quality.json]
 
@@ -7,28 +7,21 @@ from tables in memory, a data frame there and an Arrow table here, and give all 
 `QualityReport`. They are compared with each other in the same run: with the thresholds that are the
 default, which leave most pairs without a score and score no correlation on Adult; and without any,
 so that every pair has one. SDMetrics takes a sample of tables above 50,000 rows; these are smaller,
-so that it looks at all rows too. Reads the data from $TABPE_DATA, or else from ../shared/data.
+so that it looks at all rows too.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import os
-import platform
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 import tabpe
-from benchmarks.reproduce import DATA, ROOT
+from benchmarks.common import make_parser, read_public_table, run_fastest, write_record
 from tabpe.evaluation.metrics.sdmetrics import (
     ASSOCIATION_THRESHOLD,
     CORRELATION_THRESHOLD,
@@ -52,7 +45,7 @@ SETTINGS: dict[str, Limits] = {
 
 def parts() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The parts of the published split; a question mark is a value like any other."""
-    whole = pd.read_csv(DATA / "adult.csv.gz", na_filter=False)
+    whole = read_public_table("adult")
     train, test = (whole[whole["split"] == part] for part in ("train", "test"))
     return tuple(part.drop(columns="split").reset_index(drop=True) for part in (train, test))
 
@@ -100,7 +93,7 @@ def scores_here(found: QualityScores) -> Scores:
     return scores
 
 
-def compared(ours: Scores, theirs: Scores) -> dict[str, Any]:
+def compare_scores(ours: Scores, theirs: Scores) -> dict[str, Any]:
     """Return by metric how many scores there are and by how much they differ at most."""
     if {m: set(s) for m, s in ours.items()} != {m: set(s) for m, s in theirs.items()}:
         raise SystemExit("a score is there on one side alone")
@@ -116,19 +109,7 @@ def compared(ours: Scores, theirs: Scores) -> dict[str, Any]:
     }
 
 
-def fastest(calls: Sequence[Callable[[], Any]], repeats: int) -> list[tuple[Any, float]]:
-    """Return what each call gives and the shortest time it took; they take turns."""
-    results: list[Any] = [None] * len(calls)
-    times = [math.inf] * len(calls)
-    for _ in range(repeats):
-        for place, call in enumerate(calls):
-            start = time.perf_counter()
-            results[place] = call()
-            times[place] = min(times[place], time.perf_counter() - start)
-    return list(zip(results, times, strict=True))
-
-
-def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[str, Any]:
+def time_both(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[str, Any]:
     """Time both sides with the same thresholds, and compare what they give."""
     schema = tabpe.draft_schema(frames[0])
     tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in frames]
@@ -143,7 +124,7 @@ def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[
             association_threshold=association,
         )
 
-    (report, theirs), (found, ours), (_, alone) = fastest(
+    (report, theirs, _), (found, ours, _), (_, alone, _) = run_fastest(
         [
             lambda: rival(*frames, schema, limits),
             lambda: scored(*build_table_arrays(schema, tables)),
@@ -159,31 +140,23 @@ def raced(frames: Sequence[pd.DataFrame], limits: Limits, repeats: int) -> dict[
             "tabpe, scores alone": round(alone, 4),
         },
         "ratio": round(theirs / ours, 1),
-        "agreement": compared(scores_here(found), scores_of(report)),
+        "agreement": compare_scores(scores_here(found), scores_of(report)),
         "overall": round(found.overall, 6),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/quality.json")
-    arguments = parser.parse_args()
+    arguments = make_parser(__doc__, "quality", repeats=5).parse_args()
     frames = parts()
     results = {}
     for name, limits in SETTINGS.items():
-        result = results[name] = raced(frames, limits, arguments.repeats)
+        result = results[name] = time_both(frames, limits, arguments.repeats)
         verdict = "ok" if result["ratio"] >= LEAST_RATIO else "BELOW"
         print(f"{name}: ratio {result['ratio']}   at least {LEAST_RATIO} {verdict}")
         print(f"  seconds {result['seconds']}")
         for metric, agreement in result["agreement"].items():
             print(f"  {metric:<22} {agreement}", flush=True)
     record = {
-        "command": "python -m benchmarks.quality",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "versions": {name: version(name) for name in ("sdmetrics", "numpy", "pandas", "scipy")},
         "data": "Adult, train part against test part",
         "rows": [len(frame) for frame in frames],
         "columns": len(frames[0].columns),
@@ -191,7 +164,7 @@ def main() -> None:
         "agree_within": LARGEST_DIFFERENCE,
         "results": results,
     }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_record(arguments.out, "quality", record)
 
 
 if __name__ == "__main__":

@@ -2,29 +2,24 @@
 
     python -m benchmarks.real_tables [--out benchmarks/results/real_tables.json]
 
-What the tables call `unknown` and `?` is null, and days since a call that never was are too. Days
-become dates: of Bank by its day and month; of Adult made up from the age, with a seed. Rules say
-what everybody knows of such tables. Counted on 50,000 sampled rows at epsilon 3: how many of them
-meet every rule, by pandas and not by tabpe, and how far the share of nulls of each column is from
-the real one. Reads the data from $TABPE_DATA, or else from ../shared/data.
+Values `unknown` and `?` become null, and so do days since a call that never was. Days become
+dates: in Bank from day and month; in Adult drawn from the age, with a seed. Rules state well-known
+facts. Counted on 50,000 sampled rows at epsilon 3: how many of them meet every rule, by pandas and
+not by tabpe, and how far the share of nulls of each column is from
+the real one.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import tabpe
-from benchmarks.reproduce import DATA, ROOT
+from benchmarks.common import DATA, make_parser, write_record
 from tabpe import Categorical, Date, Integer, Schema, TabPE
 
 EPSILON, SAMPLED, SEED = 3.0, 50_000, 0
@@ -113,11 +108,11 @@ def adult() -> Case:
     pairs = ", ".join(f"({name!r}, {years})" for name, years in schooling)
     known = {f"{name}/{years}" for name, years in schooling}
 
-    def told_of_school(t: pd.DataFrame) -> pd.Series[bool]:
+    def check_schooling(t: pd.DataFrame) -> pd.Series[bool]:
         return (t["education"] + "/" + t["education-num"].astype(str)).isin(known)
 
     rules: dict[str, Met] = {
-        f"(education, `education-num`) in ({pairs})": told_of_school,
+        f"(education, `education-num`) in ({pairs})": check_schooling,
         "if relationship == 'Husband' then sex == 'Male'": lambda t: (
             (t["relationship"] != "Husband") | (t["sex"] == "Male")
         ),
@@ -140,7 +135,7 @@ def adult() -> Case:
 CASES: dict[str, Callable[[], Case]] = {"Bank": bank, "Adult": adult}
 
 
-def measured(name: str) -> dict[str, Any]:
+def measure_case(name: str) -> dict[str, Any]:
     """What is true of the rows that are sampled, and of the real ones beside them."""
     case = CASES[name]()
     begun = time.perf_counter()
@@ -172,20 +167,10 @@ def measured(name: str) -> dict[str, Any]:
 
 def main() -> None:
     """Measure all and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "real_tables.json"
-    )
-    arguments = parser.parse_args()
-    found = {
-        "command": "python -m benchmarks.real_tables",
-        "epsilon": EPSILON,
-        "seed": SEED,
-        "tables": {name: measured(name) for name in CASES},
-        "machine": platform.machine(),
-        "tabpe": tabpe.__version__,
-    }
-    arguments.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    arguments = make_parser(__doc__, "real_tables").parse_args()
+    found = {name: measure_case(name) for name in CASES}
+    about = {"epsilon": EPSILON, "seed": SEED, "tables": found}
+    write_record(arguments.out, "real_tables", about)
 
 
 if __name__ == "__main__":

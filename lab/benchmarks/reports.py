@@ -5,16 +5,11 @@
 Each data set is synthesised at epsilon 1 (preset `paper`; number of rows and class shares taken as
 public, as in the paper) and evaluated on real rows that were not in the run. The last case is
 about time alone: Adult, brought to 50,000 rows, against as many rows of it with a part of the
-cells mixed up. Writes the pages and what they say. Reads the data from $TABPE_DATA, or else from
-../shared/data.
+cells permuted. Writes the pages and their content.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,32 +19,40 @@ import numpy as np
 import pandas as pd
 
 import tabpe
-from benchmarks.order import parts, person_activity
-from benchmarks.reproduce import EPSILON, ROOT, published
+from benchmarks.common import (
+    EPSILON,
+    ROOT,
+    make_parser,
+    make_public_model,
+    publish,
+    read_public_table,
+    read_splits,
+    write_record,
+)
 from tabpe import Report
 
 LARGE, MOST_SECONDS, MOST_BYTES = 50_000, 60.0, 3_000_000
+
+
+def person_activity() -> list[pd.DataFrame]:
+    """Return the authors' validation rows to train on, and their test rows."""
+    table = read_public_table("person_activity_49k").astype({"V1": str, "V2": str})
+    return [table[table["split"] == part].drop(columns="split") for part in ("val", "test")]
+
+
 CASES: dict[str, tuple[str, Callable[[], Any]]] = {
-    "Adult": ("income", lambda: parts("adult_tabpe")),
-    "Artificial Characters": ("Class", lambda: parts("artificial_characters")),
+    "Adult": ("income", lambda: read_splits("adult_tabpe")),
+    "Artificial Characters": ("Class", lambda: read_splits("artificial_characters")),
     "Person Activity": ("Class", person_activity),
 }
 
 
-def reported(name: str) -> Report:
+def report_case(name: str) -> Report:
     """Synthesise a data set and evaluate what comes out."""
     label, load = CASES[name]
     train, test = load()
-    schema = published(tabpe.draft_schema(train, label=label))
-    shares = train[label].value_counts(normalize=True).to_dict()
-    model = tabpe.TabPE(
-        epsilon=EPSILON,
-        preset="paper",
-        public_rows=len(train),
-        public_shares=shares,
-        random_state=0,
-        verbose=0,
-    ).fit(train, schema)
+    schema = publish(tabpe.draft_schema(train, label=label))
+    model = make_public_model(train, label, random_state=0).fit(train, schema)
     return tabpe.evaluate(
         train,
         model.sample(),
@@ -73,7 +76,7 @@ def large() -> Report:
     return tabpe.evaluate(pd.DataFrame(real), other, label="income", verbose=0)
 
 
-def told(report: Report, page: Path, seconds: float) -> dict[str, Any]:
+def describe_report(report: Report, page: Path, seconds: float) -> dict[str, Any]:
     """Write the page, and return what it says."""
     contents = report.save(page) and report.contents
     return {
@@ -99,31 +102,22 @@ def told(report: Report, page: Path, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__, "reports")
     parser.add_argument("--pages", type=Path, default=ROOT.parent / "build/reports")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/reports.json")
     arguments = parser.parse_args()
     arguments.pages.mkdir(parents=True, exist_ok=True)
-    makers = {name: lambda name=name: reported(name) for name in CASES}
+    makers = {name: lambda name=name: report_case(name) for name in CASES}
     results = {}
     for name, make in {**makers, "50,000 x 15": large}.items():
         begun = time.perf_counter()
         report = make()
         page = arguments.pages / f"{name.lower().replace(' ', '-').replace(',', '')}.html"
-        results[name] = told(report, page, time.perf_counter() - begun)
+        results[name] = describe_report(report, page, time.perf_counter() - begun)
         print(f"{name:<22} {results[name]['seconds']:6.1f} s  {results[name]['cards']}", flush=True)
     spent = sum(results["50,000 x 15"]["seconds_by_section"].values())
     print(f"50,000 x 15: {spent:.1f} s   at most {MOST_SECONDS:g}")
-    record = {
-        "command": "python -m benchmarks.reports",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
-        "machine": {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 2)},
-        "most_seconds": MOST_SECONDS,
-        "most_bytes": MOST_BYTES,
-        "results": results,
-    }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    bounds = {"most_seconds": MOST_SECONDS, "most_bytes": MOST_BYTES}
+    write_record(arguments.out, "reports", {**bounds, "results": results})
 
 
 if __name__ == "__main__":

@@ -1,18 +1,15 @@
-"""How close skewed numbers come out, scale by scale: `python -m benchmarks.scales`."""
+"""Errors of a skewed number on each scale of a column: `python -m benchmarks.scales`."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from scipy.stats import wasserstein_distance
 
+from benchmarks.common import make_parser, write_record
 from tabpe import Integer, Schema, TabPE
 
 ROWS, SEEDS, MOST, PAID_NOTHING = 10_000, 3, 10**6, 0.3
-RESULTS = Path(__file__).parent / "results" / "scales.json"
 SCALES = {
     "linear": {},
     "log": {"scale": "log"},
@@ -40,7 +37,7 @@ def distance(table: pa.Table, preset: str, scale: str, seed: int) -> float:
 
 def main() -> None:
     """Write the mean over some seeds, for each preset and scale."""
-    table = skewed()
+    out, table = make_parser(__doc__, "scales").parse_args().out, skewed()
     found = {
         preset: {
             scale: float(np.mean([distance(table, preset, scale, seed) for seed in range(SEEDS)]))
@@ -48,8 +45,8 @@ def main() -> None:
         }
         for preset in ("paper", "best")
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    print(RESULTS.read_text())
+    write_record(out, "scales", found)
+    print(out.read_text())
 
 
 if __name__ == "__main__":

@@ -1,21 +1,16 @@
-"""How certain labels are, with sharper labels and without: the pattern of the demo's hospital.
+"""How certain labels are, by the sharpness of the posterior: the pattern of the demo's hospital.
 
     python -m benchmarks.sharpness [--out benchmarks/results/sharpness.json]
 
-Three columns of the made-up table tell the label of most rows, and chance that of the others. Shown
-is the share of rows for which they do, real and synthetic, at epsilon 1 with noise by table.
+Three columns of the simulated table determine the label of most rows; the others are random. Shown
+is the share of rows that follow the pattern, real and synthetic, at epsilon 1 with noise by table.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
 
-from benchmarks.voting import machine
-from benchmarks.voting.tables import ROOT
+from benchmarks.common import make_parser, write_record
 from tabpe import Posterior, TabPE
 from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
 
@@ -40,24 +35,15 @@ def shares(power: float) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/sharpness.json")
-    arguments = parser.parse_args()
+    arguments = make_parser(__doc__, "sharpness").parse_args()
     real = compute_pattern_share(hospital_table(ROWS))
     print(f"real           {real:.1%}")
     synthetic = {}
     for power in POWERS:
         synthetic[f"{power:g}"] = each = shares(power)
         print(f"sharpness {power:<4g} {np.mean(each):.1%}", flush=True)
-    record = {
-        "command": "python -m benchmarks.sharpness",
-        "machine": machine.describe(),
-        "rows": ROWS,
-        "epsilon": EPSILON,
-        "real": round(real, 4),
-        "synthetic": synthetic,
-    }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    about = {"rows": ROWS, "epsilon": EPSILON, "real": round(real, 4), "synthetic": synthetic}
+    write_record(arguments.out, "sharpness", about)
 
 
 if __name__ == "__main__":

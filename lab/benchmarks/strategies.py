@@ -2,15 +2,14 @@
 
     python -m benchmarks.strategies [--quick] [--only NAME] [--out FILE]
 
-The table is made up: ten numbers that follow from five hidden factors, every third one skewed, and
-two classes. Each run is `fit` and `sample`, with noise by OpenDP unless its name says otherwise;
+The table is simulated: ten numbers that follow from five hidden factors, every third one skewed,
+and two classes. Each run is `fit` and `sample`, with OpenDP noise unless its name says otherwise;
 the number of rows and the shares of classes are public. Each measurement has a process of its own,
 which runs once on few rows before the clock starts, so that loading packages is not counted.
 
-- 35,000 rows: the least of three runs, and what was hoped for. The paper's algorithm keeps 2,000
-  rows, as in the paper on tables of that size; the tuned one 4,000, as it was tuned. That one draws
-  noise for 300,000 candidates, which takes OpenDP longer than all else takes together: so it is
-  there with noise by table as well.
+- 35,000 rows: the least of three runs, and the target. The paper's algorithm keeps 2,000 rows, as
+  in the paper on tables of that size; the tuned one 4,000. That one draws noise for 300,000
+  candidates, which takes OpenDP longer than all else together: it also runs with noise by table.
 - Growth in rows: 35,000 to a million, with the slope of time against rows, both as logarithms.
 - Growth in candidates at 35,000 rows, the same way.
 """
@@ -20,17 +19,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from benchmarks.voting import machine
-from benchmarks.voting.tables import ROOT, Table, made_up
-from benchmarks.voting.targets import slope
-from benchmarks.voting.whole import output, peak_megabytes
+from benchmarks.common import (
+    compute_slope,
+    make_parser,
+    measure_peak_megabytes,
+    run_benchmark,
+    write_record,
+)
+from benchmarks.voting.cases import Table, simulate_table
 from tabpe import Evolution, TabPE
 from tabpe.evolution import PRESETS, Posterior, Strategy
 
@@ -61,27 +62,27 @@ class Case:
 
     Args:
         strategy: The strategy.
-        hoped: In how many seconds, at the usual number of rows.
+        most: The target in seconds, at the usual number of rows.
         kept: How many rows an evolution keeps; 0 for a posterior.
         noise: The source of noise.
     """
 
     strategy: Strategy
-    hoped: float
+    most: float
     kept: int = 0
     noise: str = "opendp"
 
 
 CASES = {
-    "paper": Case(PRESETS["paper"], hoped=3.0, kept=2000),
-    "tuned, warped": Case(TUNED, hoped=3.0, kept=4000),
-    "tuned, warped, noise by table": Case(TUNED, hoped=3.0, kept=4000, noise="table"),
-    "best": Case(PRESETS["best"], hoped=6.0),
+    "paper": Case(PRESETS["paper"], most=3.0, kept=2000),
+    "tuned, warped": Case(TUNED, most=3.0, kept=4000),
+    "tuned, warped, noise by table": Case(TUNED, most=3.0, kept=4000, noise="table"),
+    "best": Case(PRESETS["best"], most=6.0),
 }
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedRuns:
     """What a process measured.
 
     Args:
@@ -126,12 +127,12 @@ def model_of(name: str, table: Table, candidates: int | None) -> TabPE:
     )
 
 
-def timed(name: str, rows: int, candidates: int | None, repeats: int) -> Timed:
+def time_runs(name: str, rows: int, candidates: int | None, repeats: int) -> TimedRuns:
     """Run in this process."""
-    _run(name, made_up(WARM_ROWS, NUMBERS), None)
-    table = made_up(rows, NUMBERS)
+    _run(name, simulate_table(WARM_ROWS, NUMBERS), None)
+    table = simulate_table(rows, NUMBERS)
     seconds = tuple(_run(name, table, candidates) for _ in range(repeats))
-    return Timed(seconds, peak_megabytes())
+    return TimedRuns(seconds, measure_peak_megabytes())
 
 
 def _run(name: str, table: Table, candidates: int | None) -> float:
@@ -141,18 +142,19 @@ def _run(name: str, table: Table, candidates: int | None) -> float:
     return time.perf_counter() - start
 
 
-def in_own_process(name: str, rows: int, candidates: int | None = None, repeats: int = 1) -> Timed:
+def in_own_process(
+    name: str, rows: int, candidates: int | None = None, repeats: int = 1
+) -> TimedRuns:
     """Run in a fresh process, so that its memory is its own."""
-    told = [name, str(rows), str(candidates or 0), str(repeats)]
-    found = json.loads(output([sys.executable, "-m", "benchmarks.strategies", "--run", *told]))
-    result = Timed(tuple(found["seconds"]), found["peak_mb"])
+    found = run_benchmark("strategies", "--run", name, rows, candidates or 0, repeats)
+    result = TimedRuns(tuple(found["seconds"]), found["peak_mb"])
     many = f", {candidates:,} candidates" if candidates else ""
     label = f"{name}, {rows:,} rows{many}"
     print(f"{label:<56} {result.best:>8.2f} s {result.peak_mb:>7.0f} MB", flush=True)
     return result
 
 
-def measured(name: str, *, quick: bool) -> dict[str, Any]:
+def measure_strategy(name: str, *, quick: bool) -> dict[str, Any]:
     """Measure one strategy."""
     shrink = 50 if quick else 1
     by_rows = {
@@ -170,17 +172,17 @@ def measured(name: str, *, quick: bool) -> dict[str, Any]:
     }
 
 
-def _growth(points: Mapping[int, Timed]) -> dict[str, Any]:
+def _growth(points: Mapping[int, TimedRuns]) -> dict[str, Any]:
     return {
         "runs": {str(size): timed.plain() for size, timed in points.items()},
-        "slope": round(slope({size: timed.best for size, timed in points.items()}), 3),
+        "slope": round(compute_slope({size: timed.best for size, timed in points.items()}), 3),
     }
 
 
 def targets(found: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
-    """Return what was hoped for, and whether it came true."""
+    """Return the targets, and whether they are met."""
     told = {
-        f"{name}: under {case.hoped:g} s at {USUAL:,} rows": found[name]["usual_s"] < case.hoped
+        f"{name}: under {case.most:g} s at {USUAL:,} rows": found[name]["usual_s"] < case.most
         for name, case in CASES.items()
         if name in found
     }
@@ -191,33 +193,30 @@ def targets(found: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__, "strategies")
     parser.add_argument("--quick", action="store_true", help="few rows: a smoke run")
     parser.add_argument("--only", choices=CASES, help="one of the strategies")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/strategies.json")
     parser.add_argument("--run", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     if arguments.run:
-        name, rows, candidates, repeats = arguments.run
-        found = timed(name, int(rows), int(candidates) or None, int(repeats))
-        print(json.dumps(found.plain()))
+        name, *numbers = arguments.run
+        rows, candidates, repeats = map(int, numbers)
+        print(json.dumps(time_runs(name, rows, candidates or None, repeats).plain()))
         return
     names = [arguments.only] if arguments.only else list(CASES)
-    results = {name: measured(name, quick=arguments.quick) for name in names}
-    hoped = targets(results)
-    for name, is_true in hoped.items():
+    results = {name: measure_strategy(name, quick=arguments.quick) for name in names}
+    met = targets(results)
+    for name, is_true in met.items():
         print(f"{name:<56} {'ok' if is_true else 'MISSED'}")
     record = {
-        "command": "python -m benchmarks.strategies" + (" --quick" if arguments.quick else ""),
-        "machine": machine.describe(),
         "threads": 1,
         "epsilon": EPSILON,
         "columns": NUMBERS + 1,
         "strategies": results,
-        "targets": hoped,
+        "targets": met,
     }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_record(arguments.out, "strategies", record)
 
 
 if __name__ == "__main__":

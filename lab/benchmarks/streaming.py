@@ -1,25 +1,19 @@
-"""A table of 20 million rows from Parquet on disk, evolved in constant memory.
+"""A table of 20 million rows from Parquet on disk, synthesised in constant memory.
 
     python -m benchmarks.streaming [--rows 20000000] [--folder DIR] [--out FILE]
 
-Writes a made-up table (9 numbers and a class, float32, in files of a million rows), then evolves
+Writes a simulated table (9 numbers and a class, float32, in files of a million rows), then evolves
 2,000 rows from it with the paper preset, each time in a process of its own:
 
-- `stream`, with OpenDP noise, picked by itself because of a memory limit of 64 MB: peak resident
-  memory and time.
-- `stream` and `local` with the same seed and a fake, repeatable source of noise: what comes out of
-  each round and the rows at the end must be identical, which shows that all votes were.
+- `stream`, with OpenDP noise, chosen because of a memory limit of 64 MB: peak memory and time.
+- `stream` and `local` with the same seed and fake, repeatable noise: the history and the rows must
+  be identical, which shows that all votes were.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import platform
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -31,9 +25,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tabpe
+from benchmarks.common import (
+    compute_digest,
+    make_parser,
+    measure_peak_megabytes,
+    run_benchmark,
+    write_record,
+)
 from tabpe.accounting.noise import FakeNoise
 
-ROOT = Path(__file__).resolve().parents[1]
 NUMBERS = 9
 FACTORS = 4
 ROWS_A_FILE = 1_000_000
@@ -79,21 +79,16 @@ def evolve(folder: Path, *, fake: bool = False, **settings: Any) -> dict[str, An
         **settings,
     ).fit(folder, schema())
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    made = json.dumps([model.history_, model.sample().to_pylist()]).encode()
-    digest = hashlib.sha256(made).hexdigest()
+    peak = round(measure_peak_megabytes() * 2**20)
+    digest = compute_digest([model.history_, model.sample().to_pylist()])
     return {"seconds": round(seconds, 1), "peak_bytes": peak, "sha256": digest}
 
 
 def in_own_process(folder: Path, name: str) -> dict[str, Any]:
     """Run once in a fresh process, so that the peak is its own."""
-    command = [sys.executable, "-m", "benchmarks.streaming", "--run", name, "--folder", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
-    result: dict[str, Any] = json.loads(done.stdout)
-    print(
-        f"{name:<22} {result['seconds']:>7.1f} s {result['peak_bytes'] / 2**20:>7.0f} MB",
-        flush=True,
-    )
+    result: dict[str, Any] = run_benchmark("streaming", "--run", name, "--folder", folder)
+    megabytes = result["peak_bytes"] / 2**20
+    print(f"{name:<22} {result['seconds']:>7.1f} s {megabytes:>7.0f} MB", flush=True)
     return result
 
 
@@ -106,9 +101,6 @@ def compare(folder: Path, rows: int) -> dict[str, Any]:
     streamed, held = (results[name]["sha256"] for name in list(RUNS)[1:])
     peak = results["stream, OpenDP noise"]["peak_bytes"]
     return {
-        "command": "python -m benchmarks.streaming",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
         "rows": rows,
         "columns": NUMBERS + 1,
         "parquet_bytes": size,
@@ -120,10 +112,8 @@ def compare(folder: Path, rows: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser = make_parser(__doc__, "streaming", rows=20_000_000)
     parser.add_argument("--folder", type=Path, help="where the table is written; deleted after")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/streaming.json")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
@@ -132,8 +122,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         record = compare(Path(folder), arguments.rows)
     for name in ("peak_below_1.5_GB", "same_votes_streamed_and_in_memory"):
-        print(f"{name:<34} {'ok' if record[name] else 'BELOW'}")
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+        print(f"{name:<34} {'ok' if record[name] else 'FAILED'}")
+    write_record(arguments.out, "streaming", record)
 
 
 if __name__ == "__main__":

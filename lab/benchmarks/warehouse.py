@@ -1,26 +1,23 @@
-"""A million rows evolved straight from a table in PostgreSQL, against the same rows in Parquet.
+"""A million rows synthesised from a table in PostgreSQL, against the same rows in Parquet.
 
     python -m benchmarks.warehouse [--rows 1000000] [--out benchmarks/results/warehouse.json]
 
-Starts a server of its own (as the tests do), loads a made-up table of 10 columns of many types, and
-evolves 10,000 rows from it with the default preset, each time in a process of its own:
+Starts a server of its own (as the tests do), loads a simulated table of 10 columns of many types,
+and makes 10,000 rows from it with the default preset, each time in a process of its own:
 
 - from a tenth of the rows and from all of them: the peak memory of our process must be about the
   same, because rows are streamed;
 - from the same rows in Parquet, with the same engine: the ratio of the times;
-- from both with a fake, repeatable source of noise: the rows at the end must be identical.
+- from both with fake, repeatable noise: the synthetic rows must be identical.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,10 +30,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tabpe
+from benchmarks.common import (
+    ROOT,
+    compute_digest,
+    make_parser,
+    measure_peak_megabytes,
+    run_benchmark,
+    write_record,
+)
 from tabpe.accounting.noise import FakeNoise
 from tabpe.io import use_source
 
-ROOT = Path(__file__).resolve().parents[1]
 SIZE = 10_000
 REPEATS = 3
 WARDS = ("heart", "lung", "skin", "eye", "bone")
@@ -108,16 +112,9 @@ def evolve(data: Any, *, fake: bool) -> dict[str, Any]:
     return {
         "seconds": round(time.perf_counter() - began, 2),
         "reading_seconds": round(reading, 2),
-        "peak_mb": peak_mb(),
-        "digest": hashlib.sha256(json.dumps(rows.to_pylist(), default=str).encode()).hexdigest(),
+        "peak_mb": round(measure_peak_megabytes()),
+        "digest": compute_digest(rows.to_pylist()),
     }
-
-
-def peak_mb() -> int:
-    """Return the most memory of this process; `ru_maxrss` would count that of its parent too."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (peak,) = [line for line in lines if line.startswith("VmHWM:")]
-    return round(int(peak.split()[1]) / 1024)
 
 
 def data_of(place: str) -> Any:
@@ -125,21 +122,10 @@ def data_of(place: str) -> Any:
     return tabpe.SqlTable(os.environ["WAREHOUSE"], place[3:]) if place[:3] == "pg:" else place
 
 
-def in_a_process(place: str, address: str, *, fake: bool = False) -> dict[str, Any]:
+def run_apart(place: str, address: str, *words: str) -> dict[str, Any]:
     """Run once in a process of its own."""
-    words = [
-        sys.executable,
-        "-m",
-        "benchmarks.warehouse",
-        "--run",
-        place,
-        *(["--fake"] if fake else []),
-    ]
-    environment = os.environ | {"WAREHOUSE": address}
-    told = subprocess.run(  # noqa: S603
-        words, check=True, capture_output=True, cwd=ROOT, env=environment
-    )
-    return json.loads(told.stdout)
+    found: dict[str, Any] = run_benchmark("warehouse", "--run", place, *words, WAREHOUSE=address)
+    return found
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -175,11 +161,11 @@ def measure(rows: int) -> dict[str, Any]:
         }
         # By turns, so that whatever else the machine does is spread over all of them.
         turns = [
-            {name: in_a_process(place, server.address) for name, place in places.items()}
+            {name: run_apart(place, server.address) for name, place in places.items()}
             for _ in range(REPEATS)
         ]
         fakes = [
-            in_a_process(place, server.address, fake=True)["digest"]
+            run_apart(place, server.address, "--fake")["digest"]
             for place in ("pg:few", str(Path(folder, "few.parquet")))
         ]
     runs = {name: summary([turn[name] for turn in turns]) for name in places}
@@ -193,31 +179,21 @@ def measure(rows: int) -> dict[str, Any]:
         "memory_ratio_to_a_tenth": round(whole["peak_mb"] / tenth["peak_mb"], 2),
         "time_ratio_to_parquet": round(whole["seconds"] / files["seconds"], 2),
         "identical_rows_with_fake_noise": fakes[0] == fakes[1],
-        "machine": {
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "load_average": [round(load, 1) for load in os.getloadavg()],
-        },
     }
 
 
 def main() -> None:
     """Measure and write, or run once for the process that measures."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "warehouse.json"
-    )
-    parser.add_argument("--run")
-    parser.add_argument("--fake", action="store_true")
+    parser = make_parser(__doc__, "warehouse", rows=1_000_000)
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--fake", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.run is not None:
         print(json.dumps(evolve(data_of(given.run), fake=given.fake)))
         return
     found = measure(given.rows)
-    text = json.dumps(found, indent=2) + "\n"
-    given.out.write_text(text)
-    print(text)
+    print(json.dumps(found, indent=2))
+    write_record(given.out, "warehouse", found)
 
 
 if __name__ == "__main__":

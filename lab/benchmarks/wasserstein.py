@@ -1,4 +1,4 @@
-"""k-way Wasserstein distance and total variation: seconds against the plain way, same answers.
+"""Speed of k-way Wasserstein distances and total variation, against plain code; same answers.
 
     python -m benchmarks.wasserstein [--subsets 24] [--rows 1000] [--out FILE]
 
@@ -8,31 +8,22 @@ masses, one set after the other. The rival for total variation is `value_counts`
 aligned and subtracted. Both get the same rows and the same sets of columns as tabpe, on two cores,
 and are encoded before the clock starts. The "synthetic" rows are the test split. Answers must be
 the same: to 1e-9 with exact distances of rows; `ot.dist` itself expands squares, and is off by up
-to 1e-8 where rows are equal. Reads the data from $TABPE_DATA, or else from ../shared/data.
+to 1e-8 where rows are equal.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ot
 import pandas as pd
 import pyarrow as pa
-import scipy
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import LabelEncoder
 
-import tabpe
-from benchmarks.reproduce import DATA, ROOT
-from tabpe._utils.resources import count_usable_cores
+from benchmarks.common import make_parser, read_splits, run_fastest, write_record
 from tabpe.evaluation.metrics.distances import (
     BINS,
     Subset,
@@ -48,10 +39,6 @@ ORDERS = range(1, 8)
 CORES = 2
 LEAST_RATIO = 4.0
 LARGEST_ERROR = 1e-9
-
-
-def split(stem: str, part: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / f"{stem}_{part}.csv.gz", na_filter=False)
 
 
 def schema_of(frames: Sequence[pd.DataFrame]) -> Schema:
@@ -105,14 +92,9 @@ def counted(frames: Sequence[pd.DataFrame], subsets: Sequence[Subset]) -> float:
 
 
 def fastest(work: Callable[[], Any], repeats: int) -> tuple[Any, dict[str, float]]:
-    """The answer, and the fastest try, by the clock and by what the processor spent on it."""
-    tries = []
-    for _ in range(repeats):
-        clock, spent = time.perf_counter(), time.process_time()
-        answer = work()
-        tries.append((time.perf_counter() - clock, time.process_time() - spent))
-    clocks, spents = zip(*tries, strict=True)
-    return answer, {"seconds": round(min(clocks), 4), "processor": round(min(spents), 4)}
+    """Return the answer, and the least time by the clock and of the processor."""
+    ((answer, clock, processor),) = run_fastest([work], repeats)
+    return answer, {"seconds": round(clock, 4), "processor": round(processor, 4)}
 
 
 def line(
@@ -165,7 +147,7 @@ def varied(
 
 
 def compared(stem: str, rows: int, subsets: int, repeats: int) -> dict[str, Any]:
-    whole = [split(stem, part) for part in ("train", "test")]
+    whole = read_splits(stem)
     schema = schema_of(whole)
     some = [frame.sample(min(rows, len(frame)), random_state=0) for frame in whole]
     # Codes and scales of all rows, then the rows of the sample.
@@ -188,11 +170,7 @@ def _sum(lines: Sequence[dict[str, Any]], whose: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--subsets", type=int, default=24)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/wasserstein.json")
+    parser = make_parser(__doc__, "wasserstein", rows=1000, subsets=24, repeats=3)
     arguments = parser.parse_args()
     results = {}
     for name, stem in TABLES.items():
@@ -205,22 +183,8 @@ def main() -> None:
     ]
     if not max(errors) <= LARGEST_ERROR:
         raise SystemExit(f"answers differ by {max(errors):.1e}")
-    record = {
-        "command": f"python -m benchmarks.wasserstein --rows {arguments.rows} "
-        f"--subsets {arguments.subsets} --repeats {arguments.repeats}",
-        "tabpe": tabpe.__version__,
-        "python": platform.python_version(),
-        "pot": ot.__version__,
-        "scipy": scipy.__version__,
-        "machine": {
-            "processor": platform.machine(),
-            "cores": count_usable_cores(),
-            "load": os.getloadavg()[0],
-        },
-        "results": results,
-        "least_ratio": LEAST_RATIO,
-    }
-    arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+    record = {"results": results, "least_ratio": LEAST_RATIO}
+    write_record(arguments.out, "wasserstein", record)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
     python -m benchmarks.voting --quick    # a small smoke run, in seconds
 
 Writes voting.json and voting.svg into benchmarks/results; `--quick` writes only where `--out` says.
-Needs the extra `bench`. torch is optional, and left out of the table without it: get its CPU
+Needs the extra `benchmarks`. torch is optional, and left out of the table without it: get its CPU
 build with `pip install torch==2.13.0` where the package index has that one, and otherwise from the
 index of CPU builds that PyTorch's own page names. Reads real tables from $TABPE_DATA, or else from
-../shared/data; a made-up table of the same shape stands in for one that is missing, and the
-results say so.
+../shared/data; a simulated table of the same shape stands in for one that is missing, and the
+results name it.
 
 What is timed is one pass: the votes of all private rows for all candidates. Candidates are those
 of a real run: the paper's preset at epsilon 1, whose populations are kept round by round. Its
@@ -34,13 +34,11 @@ take too long they run on the first part of the rows of each class, and their ti
 they look at every pair, so it is linear in the rows. Such figures are marked `extrapolated`.
 `equivalent_gflops` is what a system that looks at every pair would have to reach to be as fast.
 
-Made-up tables have ten columns from five hidden factors and noise, because columns of real tables
-hang together. That matters to a search that leaves pairs out, and not to one that looks at all of
-them; so case u repeats case a with independent uniform columns, the worst table there is.
+Simulated tables have ten columns from five hidden factors and noise, because columns of real tables
+are dependent. That matters to a search that skips pairs, and not to one that looks at all of them;
+so case u repeats case a with independent uniform columns, the worst case.
 
-- `tables`: the tables; `cases`: what is run on them
-- `rivals`: the other systems; `timing`: clocks, turns, one thread
-- `compute_agreement`: who gives the right answer
-- `stages`: the measurements of a case; `whole`: whole runs in processes of their own
-- `machine`, `targets`, `figures`: what it ran on, what was hoped for, the picture
+- `cases`: the tables and the cases; `systems`: the systems that are compared
+- `measure`: clocks, turns, agreement and the measurements of a case
+- `whole`: whole runs in processes of their own; `report`: targets and the figure
 """

@@ -1,4 +1,4 @@
-"""Run the benchmark of the votes. `bench/voting/__init__.py` says what is measured, and how."""
+"""Run the benchmark of the votes. `benchmarks/voting/__init__.py` describes what is measured."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.voting import figures, machine
+from benchmarks.common import RESULTS, compute_slope, describe_machine
 from benchmarks.voting.cases import CASES, Case, case_c, load
-from benchmarks.voting.rivals import FAISS, TABPE, TORCH, Rival, available
-from benchmarks.voting.stages import Bench, Result, Stage
-from benchmarks.voting.tables import ROOT
-from benchmarks.voting.targets import NOISE_SECONDS, Target, slope, targets
-from benchmarks.voting.timing import gemm_peak, one_thread
-from benchmarks.voting.whole import IMPORTS, import_seconds, whole_run
+from benchmarks.voting.measure import Bench, Result, Stage, gemm_peak
+from benchmarks.voting.report import NOISE_SECONDS, Target, draw, targets
+from benchmarks.voting.systems import FAISS, TABPE, TORCH, Rival, available, one_thread
+from benchmarks.voting.whole import IMPORTS, measure_import, run_whole
 
 # With both cases c: 1,000 to 100,000 candidates for the voting class.
 GROWTH_CASES = ("c, N 2k", "c, N 50k")
@@ -31,7 +29,7 @@ START = time.perf_counter()
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All that was measured."""
+    """All measurements."""
 
     machine: dict[str, Any]
     peak: float
@@ -42,7 +40,7 @@ class Findings:
 
     @property
     def targets(self) -> list[Target]:
-        """What was hoped for, beside what was measured."""
+        """The targets, with the measurements."""
         return targets(self.results, self.growth, self.runs, self.import_time)
 
     def plain(self, command: str) -> dict[str, Any]:
@@ -68,7 +66,7 @@ def main() -> None:
     quick = arguments.quick
     found = measure(quick=quick)
     summarise(found, quick=quick)
-    out = arguments.out or (None if quick else ROOT / "benchmarks/results")
+    out = arguments.out or (None if quick else RESULTS)
     if out:
         write(found, "python -m benchmarks.voting" + (" --quick" if quick else ""), out)
 
@@ -77,11 +75,11 @@ def measure(*, quick: bool) -> Findings:
     """Measure everything: whole runs first, while this process has loaded little."""
     runs, import_time = whole_runs(quick=quick)
     with one_thread():
-        about, before = machine.describe(), gemm_peak()
+        about, before = describe_machine(), gemm_peak()
         say(f"{about['cpu']}, {before:.0f} GFLOP/s in sgemm on one thread")
         rivals = available()
         if TORCH not in {rival.name for rival in rivals}:
-            say("torch is not installed, and left out: see bench/voting/__init__.py")
+            say("torch is not installed, and left out: see benchmarks/voting/__init__.py")
         results = {key: run(case, rivals, quick=quick) for key, case in CASES.items()}
         growth = growths(results, rivals, quick=quick)
         peak = max(before, gemm_peak())
@@ -90,19 +88,17 @@ def measure(*, quick: bool) -> Findings:
 
 def whole_runs(*, quick: bool) -> tuple[dict[str, dict[str, Any]], float]:
     """Return seconds and memory of whole runs, and of `import tabpe`."""
-    import_time = import_seconds(1 if quick else IMPORTS)
+    import_time = measure_import(1 if quick else IMPORTS)
     say(f"import tabpe: {import_time:.2f} s")
     runs: dict[str, dict[str, Any]] = {}
     for key, noises in {"a": ["opendp"]}.items() if quick else WHOLE_RUNS.items():
-        runs[key] = {noise: whole_run(key, noise, quick=quick) for noise in noises}
+        runs[key] = {noise: run_whole(key, noise, quick=quick) for noise in noises}
         for noise, found in runs[key].items():
             say(f"whole run of {key}, noise {noise}: {described(found)}")
     return runs, import_time
 
 
-def described(found: Mapping[str, float] | None) -> str:
-    if found is None:
-        return "not run: this version does not know that noise"
+def described(found: Mapping[str, float]) -> str:
     return "first {first_s:.2f} s, later {later_s:.2f} s, {peak_mb:.0f} MB".format(**found)
 
 
@@ -152,7 +148,7 @@ def plain_growth(by: Mapping[str, Mapping[float, float]]) -> dict[str, Any]:
     return {
         name: {
             "ms": {f"{size:g}": round(seconds * 1e3, 2) for size, seconds in points.items()},
-            "slope": round(slope(points), 3),
+            "slope": round(compute_slope(points), 3),
         }
         for name, points in by.items()
     }
@@ -166,7 +162,10 @@ def summarise(found: Findings, *, quick: bool) -> None:
         print(f"  {key:<9} {result.preparation * 1e3:6.0f} ms   {sums}")
     print("\ngrowth of a pass, ranking stage")
     for axis, by in found.growth.items():
-        print(f"  {axis}: " + ", ".join(f"{name} {slope(each):.2f}" for name, each in by.items()))
+        print(
+            f"  {axis}: "
+            + ", ".join(f"{name} {compute_slope(each):.2f}" for name, each in by.items())
+        )
     print("\ntargets" + (", for which a smoke run is too small" if quick else ""))
     for target in found.targets:
         print(f"  {target}")
@@ -175,7 +174,7 @@ def summarise(found: Findings, *, quick: bool) -> None:
 def write(found: Findings, command: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "voting.json").write_text(json.dumps(found.plain(command), indent=2) + "\n")
-    figures.draw(found.results, found.growth["M"], out / "voting.svg")
+    draw(found.results, found.growth["M"], out / "voting.svg")
     say(f"wrote voting.json and voting.svg into {out}")
 
 

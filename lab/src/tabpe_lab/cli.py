@@ -16,8 +16,6 @@ from tabpe.cli.console import INTERRUPTED, check_free, print_line, report_errors
 from tabpe.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from rich.console import OverflowMethod
-
     from tabpe_lab.exhibits import FigureEntry, TableEntry
     from tabpe_lab.experiment import Experiment
     from tabpe_lab.grid import ExperimentRun
@@ -25,20 +23,16 @@ if TYPE_CHECKING:
     from tabpe_lab.records import RunRecord
     from tabpe_lab.runner import RunTimeEstimator, SuitePlan
 
-
-if TYPE_CHECKING:
     Entry = TypeVar("Entry", TableEntry, FigureEntry)
 
 
 ExperimentFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
 ]
-ShownVariant = Annotated[
+Variant = Annotated[
     str | None, typer.Option("--variant", help="'quick', 'small' or 'full'; 'full' if left out.")
 ]
-Results = Annotated[
-    Path, typer.Option("--results", help="The folder that 'tabpe-lab run' writes to.")
-]
+Results = Annotated[Path, typer.Option("--results", help="The folder of the results.")]
 Format = Annotated[str, typer.Option("--format", help="'terminal', 'markdown' or 'latex'.")]
 Name = Annotated[str | None, typer.Option("--name", help="One of several, by its name.")]
 Paper = Annotated[
@@ -54,7 +48,7 @@ FOLDER = Path("lab/results")
 
 def show_tables(
     file: ExperimentFile,
-    variant: ShownVariant = None,
+    variant: Variant = None,
     form: Format = "terminal",
     name: Name = None,
     results: Results = FOLDER,
@@ -85,7 +79,7 @@ def show_tables(
 
 def draw_figures(
     file: ExperimentFile,
-    variant: ShownVariant = None,
+    variant: Variant = None,
     output: Output = None,
     name: Name = None,
     results: Results = FOLDER,
@@ -174,19 +168,11 @@ def _check_output(output: Path, names: Sequence[str]) -> None:
 
 FAILED = 1
 PROGRESS_WIDTH = 36  # width of a progress bar without the description of the run
-RESULTS = Path("lab/results")
 
 app = typer.Typer(
     help="Run experiments on public data, and show their results.", no_args_is_help=True
 )
 
-File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="An experiment, or a suite of them: .yaml.")
-]
-Variant = Annotated[
-    str | None, typer.Option("--variant", help="Such as 'quick'; 'full' if left out.")
-]
-Folder = Annotated[Path, typer.Option("--results", help="The folder of the results.")]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", help="Runs at once; cores are divided among them.")
 ]
@@ -202,9 +188,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 
 @app.command("run")
 def run_experiments(
-    file: File,
+    file: ExperimentFile,
     variant: Variant = None,
-    folder: Folder = RESULTS,
+    results: Results = FOLDER,
     jobs: Jobs = 1,
     again: Again = False,
     only: Only = None,
@@ -223,7 +209,7 @@ def run_experiments(
         from tabpe_lab.exhibits import read_suite
         from tabpe_lab.runner import make_plan
 
-        plan = make_plan(read_suite(file, variant), folder, again=again, only=only or ())
+        plan = make_plan(read_suite(file, variant), results, again=again, only=only or ())
         if listed:
             _list_runs(plan)
             return
@@ -310,8 +296,8 @@ def _show_progress(
         def end(each: ExperimentRun, record: RunRecord) -> None:
             estimator.end_run(each)
             short = record.status == "done"  # a reason is shown whole
-            how: OverflowMethod = "ellipsis" if short else "fold"
-            console.print(_format_record(each, record), markup=False, no_wrap=short, overflow=how)
+            text = Text(_format_record(each, record), overflow="ellipsis" if short else "fold")
+            console.print(text, no_wrap=short)
             bar.update(task, advance=1)
 
         yield begin, end
@@ -352,11 +338,17 @@ def _format_record(each: ExperimentRun, record: RunRecord) -> str:
     return f"done{took}{score}: {each}"
 
 
-def _export_parquet(plan: SuitePlan) -> None:
-    from tabpe_lab.records import get_results_path, read_records, write_parquet
+def _list_result_files(plan: SuitePlan) -> list[Path]:
+    from tabpe_lab.records import get_results_path
 
-    for experiment in plan.suite.experiments:
-        path = get_results_path(experiment.name, experiment.variant, plan.folder)
+    each = plan.suite.experiments
+    return [get_results_path(one.name, one.variant, plan.folder) for one in each]
+
+
+def _export_parquet(plan: SuitePlan) -> None:
+    from tabpe_lab.records import read_records, write_parquet
+
+    for path in _list_result_files(plan):
         records = read_records(path)
         if records:
             write_parquet(records, path.with_suffix(".parquet"))
@@ -364,16 +356,13 @@ def _export_parquet(plan: SuitePlan) -> None:
 
 def _print_summary(plan: SuitePlan, records: Sequence[RunRecord]) -> None:
     """Print how many runs are done, did not fit and failed, with reasons."""
-    from tabpe_lab.records import get_results_path
-
     every = [*plan.known, *records]
     before = f", {len(plan.known)} of them before" if plan.known else ""
     print_line("ended", f"{len(every)} runs{before}")
     print_line("done", str(sum(record.status == "done" for record in every)))
     for status in ("did not fit", "failed"):
         _print_reasons(status, [record for record in every if record.status == status])
-    for experiment in plan.suite.experiments:
-        path = get_results_path(experiment.name, experiment.variant, plan.folder)
+    for path in _list_result_files(plan):
         print_line("results", str(path))
 
 

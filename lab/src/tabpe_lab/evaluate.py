@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -190,10 +190,15 @@ def evaluate_rows(
         scores, utility_notes = _score_utility(sampled, validation, both, evaluation)
         found |= {k: v for k, v in scores.items() if k.removeprefix("validation_") in metrics}
         notes |= utility_notes
-    for kind, measure in (("wd", _compute_wasserstein), ("tv", _compute_total_variation)):
+    settings: dict[str, Any] = {"subsets": evaluation.subsets, "random_state": _SEED}
+    distances_by_kind: dict[str, Callable[..., tuple[KWayDistance, ...]]] = {
+        "wd": partial(wasserstein, rows=evaluation.rows),
+        "tv": total_variation,
+    }
+    for kind, measure in distances_by_kind.items():
         orders = [int(name.partition("-")[0]) for name in metrics if name.endswith(f"-{kind}")]
         if orders:
-            distances = measure(train, sampled, orders, evaluation)
+            distances = measure(train, sampled, orders, **settings)
             found |= {f"{each.order}-{kind}": each.distance for each in distances}
             notes[kind] = _describe_sizes(distances)
     if set(metrics) & set(OVERLAP):
@@ -256,31 +261,6 @@ def _predict_labels(
 
 def _get_leading_score(scores: dict[str, float]) -> float:
     return next((scores[name] for name in LEADING_METRICS if name in scores), 0.0)
-
-
-def _compute_wasserstein(
-    train: TableArrays,
-    synthetic: TableArrays,
-    orders: Sequence[int],
-    evaluation: EvaluationSettings,
-) -> tuple[KWayDistance, ...]:
-    return wasserstein(
-        train,
-        synthetic,
-        orders,
-        rows=evaluation.rows,
-        subsets=evaluation.subsets,
-        random_state=_SEED,
-    )
-
-
-def _compute_total_variation(
-    train: TableArrays,
-    synthetic: TableArrays,
-    orders: Sequence[int],
-    evaluation: EvaluationSettings,
-) -> tuple[KWayDistance, ...]:
-    return total_variation(train, synthetic, orders, subsets=evaluation.subsets, random_state=_SEED)
 
 
 def _describe_sizes(found: Sequence[KWayDistance]) -> dict[str, Any]:

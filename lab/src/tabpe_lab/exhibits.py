@@ -1,4 +1,4 @@
-"""Experiment files: YAML, read strictly, with the tables and figures that they name.
+"""Experiment files in YAML, read strictly, and the tables and figures that they name.
 
     tables:
       - name: utility
@@ -260,7 +260,17 @@ def find_metric(name: str) -> DisplayMetric:
 
 
 def _format_validation_title(title: str) -> str:
-    return f"Validation {title if title.isupper() else title[0].lower() + title[1:]}"
+    return f"Validation {lowercase_first(title)}"
+
+
+def lowercase_first(title: str) -> str:
+    """Return a title in the middle of a sentence; abbreviations stay.
+
+    Example:
+        >>> lowercase_first("Macro F1"), lowercase_first("AUC")
+        ('macro F1', 'AUC')
+    """
+    return title if title.isupper() else title[0].lower() + title[1:]
 
 
 _SHARES = {
@@ -432,24 +442,14 @@ def _matches_field(record: RunRecord, name: str, wanted: Any) -> bool:
 def _parse_entries(
     kind: type[T], entries: Sequence[Mapping[str, Any]], where: str
 ) -> tuple[T, ...]:
-    found = tuple(_parse_entry(kind, entry, f"{where}[{n}]") for n, entry in enumerate(entries))
+    for index, entry in enumerate(entries):
+        _check_keys(f"{where}[{index}]", entry, tuple(kind.__dataclass_fields__))
+    found = tuple(_read_dataclass(kind, e, f"{where}[{n}]") for n, e in enumerate(entries))
     names = [entry.name for entry in found]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"{where}: two are named {name!r}: name each differently.")
     return found
-
-
-def _parse_entry(kind: type[T], plain: Mapping[str, Any], where: str) -> T:
-    known = tuple(kind.__dataclass_fields__)
-    for key in plain:
-        if key not in known:
-            hint = did_you_mean(str(key), known)
-            raise ParameterError(f"{where}: unknown key {shown(key)}: {hint}")
-    try:
-        return serialization.read_dataclass(kind, plain, where=where)
-    except ArchiveError as error:
-        raise ParameterError(str(error)) from None
 
 
 def _check_name(name: str) -> None:

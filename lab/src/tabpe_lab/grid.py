@@ -29,23 +29,7 @@ _NOT_PART_OF_THE_KEY = ("experiment", "variant", "called", "limits")
 class ExperimentRun:
     """One run: everything that its process needs, as plain values.
 
-    Args:
-        experiment: The name of the experiment.
-        variant: Its variant.
-        data: The name of the data set.
-        data_options: Options of its loader.
-        method: The name of the method.
-        called: Its display name.
-        settings: The settings of the method.
-        epsilon: The budget; None for `real`.
-        delta: The delta; None for 1 / (n ln n).
-        seed: The seed.
-        split: `authors` or `seed`.
-        metrics: Names of metrics.
-        limits: Time and memory.
-        evaluate: Settings of the metrics.
-        keep: What is kept beside the record.
-        rounds_kept: Which rounds are kept.
+    The fields are those of `tabpe_lab.records.RunRecord` and `tabpe_lab.experiment.Experiment`.
     """
 
     experiment: str
@@ -169,23 +153,20 @@ def _select_settings(method: MethodEntry, data: str) -> dict[str, Any]:
 def _make_run(experiment: Experiment, configuration: _Configuration, seed: int) -> ExperimentRun:
     method = configuration.method
     by_round = method.name == TABPE
+    shared = ("variant", "delta", "metrics", "limits", "evaluate")
     return ExperimentRun(
         experiment=experiment.name,
-        variant=experiment.variant,
         data=configuration.data,
         data_options=configuration.options,
         method=method.name,
         called=method.called or method.name,
         settings=configuration.settings,
         epsilon=configuration.epsilon,
-        delta=experiment.delta,
         seed=seed,
         split=experiment.get_split(configuration.data),
-        metrics=experiment.metrics,
-        limits=experiment.limits,
-        evaluate=experiment.evaluate,
         keep=tuple(kept for kept in experiment.keep if by_round or kept != "rounds"),
         rounds_kept=experiment.rounds_kept if by_round else (),
+        **{name: getattr(experiment, name) for name in shared},
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages of results: blocks between marks are generated from records, the rest is by people.
+"""Pages of results: blocks between marks are generated from records, the rest is hand-written.
 
     <!-- made: table high-order full utility -->
     (a table, as Markdown)

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,22 +97,16 @@ class RunRecord:
         return json.dumps(plain, allow_nan=False, ensure_ascii=False)
 
 
+_OF_RUNS = (
+    *("experiment", "variant", "data", "method", "called", "seed", "split"),
+    *("data_options", "settings", "epsilon"),
+)
+
+
 def make_record(run: ExperimentRun, status: Status) -> RunRecord:
     """Return a record with the fields that are known before the run."""
-    return RunRecord(
-        experiment=run.experiment,
-        variant=run.variant,
-        key=run.key,
-        data=run.data,
-        method=run.method,
-        called=run.called,
-        seed=run.seed,
-        split=run.split,
-        status=status,
-        data_options=run.data_options,
-        settings=run.settings,
-        epsilon=run.epsilon,
-    )
+    known = {each.name: getattr(run, each.name) for each in fields(run) if each.name in _OF_RUNS}
+    return RunRecord(key=run.key, status=status, **known)
 
 
 def parse_record(line: str, *, where: str) -> RunRecord:
@@ -187,18 +181,11 @@ def write_extra(path: Path, content: Mapping[str, Any]) -> None:
 
 def write_parquet(records: Iterable[RunRecord], path: Path) -> None:
     """Write records as a table: one row each, metrics as columns, nested values as JSON."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pandas as pd
 
-    rows = [_flatten_record(record) for record in records]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pa.table({name: [row.get(name) for row in rows] for name in names})
-
-    def fill(file: Any) -> None:
-        pq.write_table(table, file)
-
+    frame = pd.DataFrame([_flatten_record(record) for record in records]).convert_dtypes()
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_file(path, fill)
+    files.write_file(path, lambda file: frame.to_parquet(file, index=False))
 
 
 def _flatten_record(record: RunRecord) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Many runs: which are missing, sequential or parallel, each in its own process, recorded.
+"""Run what is missing of a suite, each run in its own process with limits, and record it.
 
-A process is watched from outside. It speaks the lines of `tabpe_lab.worker`. The time limit counts
+A process is watched from outside. It sends the events of `tabpe_lab.worker`. The time limit counts
 from `loaded` to `made`; loading and measuring have a limit of their own. Memory is the resident
 memory of the process and its children, polled several times a second. A process over its limit is
 killed with all its children, and recorded as one that did not fit, not as one that failed.

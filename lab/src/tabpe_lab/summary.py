@@ -1,15 +1,12 @@
 """Summaries of runs: means over seeds, the best setting of a method, paired differences.
 
-Runs that differ in their seed alone are one candidate. Runs that differ in settings which no row
-names are candidates for the same row, and the best of them is shown: by the accuracy on the
-validation rows, or, where that was not measured for all of them, by the first metric of the table.
+Runs that differ in their seed alone are one candidate. Runs that also differ in settings which no
+row of a table names are candidates for that row, and the best one is shown: by the accuracy on the
+validation rows or, where that is not known for all of them, by the first metric of the table.
 
-Differences between two methods are paired by seed: runs with the same data and seed have the same
-split and the same real rows to be compared with, so the difference is taken for each seed, and then
-averaged. The interval is Student's, for the mean of those differences. Shares differ by points;
-distances and times by a factor, which is the exponential of a difference of logarithms.
-
-The numbers of the paper are in `paper.yaml`.
+Differences between two methods are paired by seed, because runs with the same data and seed share
+their split; the interval is Student's, for the mean difference. Percentages differ by points,
+distances and times by a factor (a difference of logarithms). `paper.yaml` has the paper's numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from tabpe_lab.records import RunRecord
 
 DONE, DID_NOT_FIT, FAILED, NOT_RUN = "done", "did not fit", "failed", "not run"
 VALIDATION = "validation_accuracy"
-_APART = ("data", "epsilon")
 
 GroupKey = tuple[Any, ...]
 
@@ -93,16 +89,16 @@ class RunSummary:
 def summarize_groups(
     records: Iterable[RunRecord],
     fields: Sequence[str],
-    measures: Sequence[str],
+    metrics: Sequence[str],
     *,
-    where: str = "runs",
+    where: str,
 ) -> dict[GroupKey, RunSummary]:
     """Return the summary of runs by their values of some fields, in order of appearance.
 
     Args:
         records: The runs.
         fields: The fields that distinguish rows.
-        measures: Names of metrics; the first decides where no validation was measured.
+        metrics: Names of metrics; the first decides where no validation was measured.
         where: The name of the table or figure in errors.
 
     Raises:
@@ -112,21 +108,21 @@ def summarize_groups(
         records, lambda record: tuple(get_field_value(record, name) for name in fields)
     )
     for group in groups.values():
-        _check_alike(group, fields, where)
-    return {key: summarize_runs(group, measures) for key, group in groups.items()}
+        _check_comparable(group, fields, where)
+    return {key: summarize_runs(group, metrics) for key, group in groups.items()}
 
 
-def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> RunSummary:
+def summarize_runs(records: Sequence[RunRecord], metrics: Sequence[str]) -> RunSummary:
     """Return the summary of runs of one row."""
-    candidates = list(group_records(records, _make_settings_key).values())
+    candidates = list(group_records(records, make_settings_key).values())
     varying = _find_varying([group[0].settings for group in candidates])
     done = [group for group in candidates if any(run.status == DONE for run in group)]
     if not done:
         return _summarize_undone(records)
-    criterion = _choose_criterion(done, measures)
+    criterion = _choose_criterion(done, metrics)
     best = done[0] if len(done) == 1 else _select_best(done, criterion)
     values = {
-        name: spread for name in measures if (spread := _compute_spread(best, find_metric(name)))
+        name: spread for name in metrics if (spread := _compute_spread(best, find_metric(name)))
     }
     return RunSummary(
         DONE,
@@ -138,14 +134,12 @@ def summarize_runs(records: Sequence[RunRecord], measures: Sequence[str]) -> Run
     )
 
 
-def _summarize_undone(records: Sequence[RunRecord]) -> RunSummary:
+def _summarize_undone(runs: Iterable[RunRecord]) -> RunSummary:
     for outcome in (DID_NOT_FIT, FAILED):
-        ended = [run for run in records if run.status == outcome]
+        ended = [run for run in runs if run.status == outcome]
         if ended:
-            limits = dict.fromkeys(find_limit(run) for run in ended)
-            return RunSummary(
-                outcome, reasons=_collect_reasons(ended), limit=", ".join(filter(None, limits))
-            )
+            limits = dict.fromkeys(filter(None, map(find_limit, ended)))
+            return RunSummary(outcome, reasons=_collect_reasons(ended), limit=", ".join(limits))
     return RunSummary(NOT_RUN)
 
 
@@ -153,9 +147,8 @@ def find_limit(record: RunRecord) -> str:
     """Return the limit that a run exceeded, if its reason names one.
 
     Example:
-        >>> limits = {"seconds": 3600.0, "gigabytes": 8.0}
         >>> record = RunRecord("a", "full", "0f", "adult", "aim", "aim", 0, "seed", "did not fit",
-        ...                 limits=limits, reason="memory: took more than 8 GB")
+        ...                    limits={"gigabytes": 8.0}, reason="memory: took more than 8 GB")
         >>> find_limit(record)
         '8 GB'
     """
@@ -179,7 +172,8 @@ def group_records(
     return groups
 
 
-def _make_settings_key(record: RunRecord) -> str:
+def make_settings_key(record: RunRecord) -> str:
+    """Return a text that is equal for runs with equal settings."""
     return json.dumps(record.settings, sort_keys=True)
 
 
@@ -193,12 +187,12 @@ def _find_varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _choose_criterion(
-    candidates: Sequence[Sequence[RunRecord]], measures: Sequence[str]
+    candidates: Sequence[Sequence[RunRecord]], metrics: Sequence[str]
 ) -> DisplayMetric:
     validation = find_metric(VALIDATION)
     if all(_compute_spread(group, validation) for group in candidates):
         return validation
-    return find_metric(measures[0])
+    return find_metric(metrics[0])
 
 
 def _select_best(
@@ -223,11 +217,10 @@ def _collect_reasons(records: Iterable[RunRecord]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(run.reason for run in records if run.reason))
 
 
-def _check_alike(group: Sequence[RunRecord], fields: Sequence[str], where: str) -> None:
+def _check_comparable(group: Sequence[RunRecord], fields: Sequence[str], where: str) -> None:
     """Refuse to choose among runs whose numbers do not compare."""
-    apart = [name for name in _APART if name not in fields]
-    apart += [f"data_options.{name}" for name in _find_varying([run.data_options for run in group])]
-    for name in apart:
+    options = [f"data_options.{name}" for name in _find_varying([r.data_options for r in group])]
+    for name in ("data", "epsilon", *options):
         values = dict.fromkeys(get_field_value(run, name) for run in group)
         if name not in fields and len(values) > 1:
             shown = ", ".join(format_label(name, value) for value in list(values)[:3])
@@ -282,7 +275,7 @@ class MeanDifference:
 
 
 def is_compared_by_factor(metric: DisplayMetric) -> bool:
-    """Return whether a metric is compared by a factor: all but shares are."""
+    """Return whether a metric is compared by a factor: all but percentages are."""
     return not metric.percent
 
 
@@ -301,7 +294,6 @@ def compare_pairs(
         ParameterError: If two runs have the same seed.
 
     Example:
-        >>> from tabpe_lab.exhibits import find_metric
         >>> def run(seed, accuracy):
         ...     return RunRecord("a", "full", "0f", "xor", "aim", "aim", seed, "seed", "done",
         ...                   metrics={"accuracy": accuracy})

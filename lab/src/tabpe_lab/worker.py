@@ -1,6 +1,6 @@
 """One run, in a process of its own: `python -m tabpe_lab.worker`.
 
-It reads one line of JSON, the run and its memory limit, and writes its progress in lines of JSON:
+It reads one line of JSON, the run and its memory limit, and writes events as lines of JSON:
 `loaded`, `made`, then `done`, or `ended` with the reason. When its input closes, its parent is
 gone, and it ends with all its children.
 """

@@ -4,8 +4,7 @@ import argparse
 
 import pyarrow as pa
 
-from benchmarks.rivals.__main__ import METHODS, report
-from benchmarks.rivals.table import Cells
+from benchmarks.rivals import METHODS, Cells, report
 from tabpe.schema import Categorical, Integer, Schema
 
 SCHEMA = Schema((Integer("age", 0, 2), Categorical("ward", ("a", "b"))), label="ward")

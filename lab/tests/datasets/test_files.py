@@ -93,10 +93,10 @@ def test_a_cache_that_can_not_be_written_is_named(folder, tmp_path, monkeypatch)
 
 def test_another_file_of_that_name_is_refused_without_its_cells(folder):
     put(folder, b"n,other\n1,secret\n")
-    with pytest.raises(DataError, match="no column 'word': another file"):
+    with pytest.raises(DataError, match="'word'"):
         read_columns(FILE, SCHEMA)
     put(folder, b"n,word\nsecret,one\n")
-    with pytest.raises(DataError, match="column 'n' is not of type integer") as raised:
+    with pytest.raises(DataError, match="'n'") as raised:
         read_columns(FILE, SCHEMA)
     assert "secret" not in f"{raised.value}{raised.value.__context__}"
 

@@ -32,12 +32,12 @@ def scored(data, called, seed, accuracy, distance, **more):
 
 
 def texts(table):
-    return {row.heads: [cell.text for cell in row.cells] for row in table.rows}
+    return {row[0]: list(row[1:]) for row in table.texts.itertuples(name=None)}
 
 
 def test_differences_stand_beside_means():
     table = build_table(EACH, made())
-    assert [str(column) for column in table.columns] == [
+    assert list(table.texts) == [
         "Accuracy ↑",
         "against Paper",
         "1-WD ↓",
@@ -106,19 +106,17 @@ def test_runs_that_were_not_made_are_said_to_be():
     runs = [run("adult", "tabpe", called=name, status="not run") for name in ("Paper", "Best")]
     for entry in (EACH, OVER):
         table = build_table(entry, runs)
-        assert table.rows[0].cells[0].text == "not run"
+        assert table.texts.iloc[0, 0] == "not run"
         assert table.notes[0] == "No run is done yet."
 
 
 def test_a_method_that_there_is_not_is_named():
     entry = TableEntry("gain", "G", ("accuracy",), against="Papper")
-    with pytest.raises(
-        ParameterError, match="against='Papper': no such method: did you mean 'Paper'"
-    ):
+    with pytest.raises(ParameterError, match=r"against='Papper'.*'Paper'"):
         build_table(entry, made())
 
 
 def test_methods_must_be_told_apart_last():
     plain = {"name": "a", "title": "A", "metrics": ["accuracy"], "against": "Paper"}
-    with pytest.raises(ParameterError, match=r"tables\[0\].*expected method as the last"):
+    with pytest.raises(ParameterError, match=r"tables\[0\]: rows.*method"):
         parse_tables([plain | {"rows": ["method", "epsilon"]}], where="a.yaml")

@@ -50,12 +50,12 @@ def test_a_figure_that_does_not_fit_is_refused_by_its_key(change, message):
 
 def test_a_scatter_has_a_measure_across():
     parse_figures([{**FIGURE, "kind": "scatter", "by": "method", "x": "seconds"}], where="a.yaml")
-    with pytest.raises(ParameterError, match="x: 'epsilon': no metric"):
+    with pytest.raises(ParameterError, match="x: 'epsilon'"):
         parse_figures([{**FIGURE, "kind": "scatter", "by": "method"}], where="a.yaml")
 
 
 def test_two_entries_of_one_name_are_refused():
-    with pytest.raises(ParameterError, match="tables: two are named 'utility'"):
+    with pytest.raises(ParameterError, match=r"tables: .*'utility'"):
         parse_tables([TABLE, TABLE], where="a.yaml")
 
 
@@ -63,7 +63,7 @@ def test_every_kind_says_what_it_needs():
     for kind, needs in NEEDS.items():
         for key in needs:
             plain = {"name": "a", "title": "A", "kind": kind}
-            with pytest.raises(ParameterError, match=f"missing: a figure of kind '{kind}'"):
+            with pytest.raises(ParameterError, match=rf"missing: .*'{kind}'"):
                 parse_figures([plain], where=key)
 
 

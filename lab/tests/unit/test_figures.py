@@ -11,11 +11,11 @@ from tabpe_lab.exhibits import METHODS as METHOD_NAMES
 from tabpe_lab.exhibits import FigureEntry
 from tabpe_lab.figures import (
     MAX_DOTS,
-    _sample_positions,
     assign_styles,
     build_mosaic,
     read_depths,
     render_figure,
+    sample_positions,
     save_figure,
     write_depths,
 )
@@ -125,7 +125,7 @@ def test_every_kind_that_needs_what_is_kept_beside_is_drawn(kind, tmp_path):
 
 def test_a_schedule_is_of_an_evolution():
     entry, runs = OF_RECORDS["schedules"]
-    with pytest.raises(ParameterError, match="kind: schedules: needs rounds"):
+    with pytest.raises(ParameterError, match="kind: schedules"):
         render_figure(entry, [*runs, run(settings={"preset": "best", "schedule": "none"})])
 
 
@@ -148,7 +148,7 @@ def test_the_ending_of_the_file_decides_its_kind(tmp_path):
     for ending, first in ((".svg", b"<?xml"), (".png", b"\x89PNG")):
         save_figure(LINES, budgets(), tmp_path / f"curve{ending}")
         assert (tmp_path / f"curve{ending}").read_bytes().startswith(first)
-    with pytest.raises(OutputError, match=r"curve.pdf: a figure ends in .svg or .png"):
+    with pytest.raises(OutputError, match=r"curve.pdf: .*\.svg or \.png"):
         save_figure(LINES, budgets(), tmp_path / "curve.pdf")
 
 
@@ -169,24 +169,24 @@ def test_a_single_run_is_a_figure():
 
 
 def test_without_a_run_that_is_done_there_is_no_figure():
-    with pytest.raises(ParameterError, match="curve: no run is done that it could show"):
+    with pytest.raises(ParameterError, match="curve: no run is done"):
         render_figure(LINES, [run(status="not run")])
 
 
 def test_without_what_is_kept_beside_it_says_how_to_keep_it():
-    with pytest.raises(ParameterError, match=r"p: no run has its rounds beside it.*keep: \[rounds"):
+    with pytest.raises(ParameterError, match=r"keep: \[rounds"):
         render_figure(OF_EXTRAS["progress"], [run(settings={"selection": "ranking"})])
 
 
 def test_a_file_beside_that_is_not_json_is_named(tmp_path):
     (record,) = evolved(tmp_path)[:1]
     get_extra_path(record, tmp_path).write_text("{")
-    with pytest.raises(ArchiveError, match=r"\.json: not what is kept beside a record"):
+    with pytest.raises(ArchiveError, match=r"\.json: "):
         render_figure(OF_EXTRAS["rounds"], [record], folder=tmp_path)
 
 
 def test_columns_that_are_no_square_are_no_picture():
-    with pytest.raises(ParameterError, match="15 columns are no square picture"):
+    with pytest.raises(ParameterError, match="15 columns"):
         build_mosaic(rows(4, 15), [0, 1])
 
 
@@ -212,7 +212,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 
 @pytest.mark.parametrize("count", [1, 599, 600, 601, 2000])
 def test_dots_are_few_and_from_all_over_the_table(count):
-    places = _sample_positions(count)
+    places = sample_positions(count)
     assert len(places) <= MAX_DOTS
     assert places[-1] >= count - -(-count // MAX_DOTS)
 

@@ -116,7 +116,7 @@ def test_copies_may_move():
     counts = made.table.group_by(made.table.column_names).aggregate([([], "count_all")])
     assert made.table.num_rows == 60
     assert 1 in counts["count_all"].to_pylist()
-    with pytest.raises(ParameterError, match="smooth='yes': expected true or false"):
+    with pytest.raises(ParameterError, match="smooth='yes'"):
         made_by("tabpe", smooth="yes", **FAST)
 
 
@@ -155,7 +155,7 @@ def test_fewer_training_rows_may_be_taken():
     assert task.train.num_rows == 100
     assert sum(task.shares.values()) == pytest.approx(1)
     assert task.train.equals(load_task(run).train)
-    with pytest.raises(ParameterError, match="train_rows=500: there are 280"):
+    with pytest.raises(ParameterError, match="train_rows=500"):
         load_task(run_of("real", {"train_rows": 500}))
 
 

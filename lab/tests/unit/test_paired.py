@@ -67,5 +67,5 @@ def test_only_common_seeds_that_are_done_count():
 
 def test_two_settings_under_one_name_are_refused():
     twice = runs("A", [0.5], settings={"rounds": 5}) + runs("A", [0.6], settings={"rounds": 9})
-    with pytest.raises(ParameterError, match="A on adult: two runs have seed 0"):
+    with pytest.raises(ParameterError, match=r"A on adult: .*seed 0"):
         compare_pairs(twice, runs("B", [0.4]), ACCURACY)

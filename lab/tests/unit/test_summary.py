@@ -72,13 +72,16 @@ def test_the_limit_is_the_one_that_the_reason_names(reason, limit):
 
 def test_runs_of_different_budgets_never_share_a_place():
     runs = [run(epsilon=0.1), run(epsilon=1.0)]
-    with pytest.raises(ParameterError, match=r"utility: runs with epsilon 0\.1, 1 share a row"):
+    with pytest.raises(ParameterError, match=r"utility: .*epsilon 0\.1, 1"):
         summarize_groups(runs, ["data", "method"], ["accuracy"], where="utility")
 
 
 def test_runs_on_different_options_of_the_data_never_share_a_place():
     runs = [run("xor", data_options={"features": d}) for d in (2, 3)]
     with pytest.raises(ParameterError, match=r"data_options\.features 2, 3"):
-        summarize_groups(runs, ["data", "method"], ["accuracy"])
+        summarize_groups(runs, ["data", "method"], ["accuracy"], where="utility")
     fields = ["data_options.features", "method"]
-    assert list(summarize_groups(runs, fields, ["accuracy"])) == [(2, "tabpe"), (3, "tabpe")]
+    assert list(summarize_groups(runs, fields, ["accuracy"], where="u")) == [
+        (2, "tabpe"),
+        (3, "tabpe"),
+    ]

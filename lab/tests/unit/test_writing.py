@@ -3,15 +3,14 @@
 import io
 import re
 
+import pandas as pd
 import pytest
 from made_runs import plausible, run
 from rich.console import Console
 
 from tabpe_lab.exhibits import TableEntry
 from tabpe_lab.tables import (
-    ResultCell,
     ResultColumn,
-    ResultRow,
     ResultTable,
     build_table,
     latex,
@@ -20,20 +19,23 @@ from tabpe_lab.tables import (
 )
 
 NASTY = "50% of A&B_c | d * e # {f} $g ~ ^ \\ <h>"
+MARKS = ["best", "second", "bound"]
+ROWS = [("Adult", "AIM"), ("Adult", "MST"), ("Bank", "AIM")]
 WIDE = tuple(f"{k}-wd" for k in range(1, 8))
 
 
 @pytest.fixture
 def table():
-    rows = (
-        ResultRow(("Adult", "AIM"), (ResultCell("83.36 ± 0.41", "best"), ResultCell("0.017"))),
-        ResultRow(
-            ("Adult", "MST"), (ResultCell("80.00 ± 1.00", "second"), ResultCell("-", "words"))
-        ),
-        ResultRow(("Bank", "AIM"), (ResultCell("90.00", "bound"), ResultCell("0.020"))),
+    columns = (
+        ResultColumn("Accuracy ↑", ["83.36 ± 0.41", "80.00 ± 1.00", "90.00"], MARKS),
+        ResultColumn("1-WD ↓", ["0.017", "-", "0.020"], ["plain", "words", "plain"]),
     )
-    columns = (ResultColumn("Accuracy", "↑"), ResultColumn("1-WD", "↓"))
-    return ResultTable("Title", ("Data", "Method"), columns, rows, ("Means of 3 seeds.",))
+    return make("Title", ROWS, columns, ["Means of 3 seeds."])
+
+
+def make(title, rows, columns, notes=()):
+    index = pd.MultiIndex.from_tuples(rows, names=["Data", "Method"][: len(rows[0])])
+    return ResultTable.from_columns(title, index, columns, notes)
 
 
 def shown(table, width):
@@ -68,9 +70,8 @@ def test_latex_is_booktabs_with_a_rule_between_data_sets(table):
     assert r"Accuracy $\uparrow$ & 1-WD $\downarrow$" in text
 
 
-def test_what_latex_would_read_is_escaped(table):
-    rows = (ResultRow((NASTY, "x"), (ResultCell("1"), ResultCell("2"))),)
-    text = latex(ResultTable(NASTY, table.heads, table.columns, rows, (NASTY,)))
+def test_what_latex_would_read_is_escaped():
+    text = latex(make(NASTY, [(NASTY, "x")], [ResultColumn("A", ["1"], ["plain"])], [NASTY]))
     body = re.sub(
         r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater)\{\}", "", text
     )
@@ -79,10 +80,10 @@ def test_what_latex_would_read_is_escaped(table):
     assert r"50\% of A\&B\_c" in head + rest
 
 
-def test_what_markdown_would_read_is_escaped(table):
-    rows = (ResultRow((NASTY, "x"), (ResultCell("1"), ResultCell("2"))),)
-    line = markdown(ResultTable(NASTY, table.heads, table.columns, rows, ())).splitlines()[4]
-    assert len(re.findall(r"(?<!\\)\|", line)) == 5
+def test_what_markdown_would_read_is_escaped():
+    text = markdown(make(NASTY, [(NASTY, "x")], [ResultColumn("A", ["1"], ["plain"])]))
+    line = text.splitlines()[4]
+    assert len(re.findall(r"(?<!\\)\|", line)) == 4
     assert r"d \* e" in line
     assert r"\<h\>" in line
 
@@ -113,8 +114,6 @@ def test_a_number_of_the_paper_is_never_parted_from_ours():
 
 
 def test_brackets_in_names_are_text_and_no_markup():
-    rows = (ResultRow(("[bold]x[/bold]",), (ResultCell("[red]1"),)),)
-    text = plain(
-        shown(ResultTable("[blink]T", ("Method",), (ResultColumn("A"),), rows, ("[u]note",)), 80)
-    )
+    columns = [ResultColumn("A", ["[red]1"], ["plain"])]
+    text = plain(shown(make("[blink]T", [("[bold]x[/bold]",)], columns, ["[u]note"]), 80))
     assert all(part in text for part in ("[bold]x[/bold]", "[red]1", "[blink]T", "[u]note"))

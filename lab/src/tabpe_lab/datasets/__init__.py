@@ -1,11 +1,9 @@
-"""Data sets.
+"""Data sets: published and simulated tables, each with a public schema and a split.
 
-- `catalog`: `load` and `names`, the data sets of the paper; `dataset`: what `load` gives
-- `xor`, `scm`: the simulated ones; `regions`: one more, which is not in the paper
-- `recorded`: the others; `files`: where their files are; `originals`, `sources`, `download_file`:
-  where they come from, how they are converted and how they are fetched
-- `splits`: parts of 70, 15 and 15 percent
-- `schemas`: what is public about each, as schema files
+- `catalog`: `load` and `names`; `dataset`: `Dataset` and its split
+- `simulated`: XOR, structural causal models, regions
+- `recorded`: published tables; `download`: where their files are found or fetched
+- `schemas`: the public schemas, as files
 """
 
 from tabpe_lab.datasets.catalog import load, names

@@ -21,19 +21,16 @@ _OURS = "none needed: drawn by tabpe"
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """How a data set is made.
+    """A data set of the catalogue.
 
     Args:
-        title: What people call it.
-        order: As in `Dataset`.
-        source: As in `Dataset`.
-        licence: As in `Dataset`.
-        schema: Gives what is public about it.
-        table: Gives all rows.
-        parts: Gives the parts that it is published in; None if it is not.
-        split: What these are, in words.
-        seed: Seed of its usual split otherwise.
-        options: What can be chosen, with what is chosen usually; both functions above take it.
+        title: Display name; `order`, `source` and `licence` are as in `Dataset`.
+        schema: Returns the public schema.
+        table: Returns all rows.
+        parts: Returns the published splits; None if there are none.
+        split: Describes them.
+        seed: Seed of the default split otherwise.
+        options: Options of the two functions above, with their defaults.
     """
 
     title: str

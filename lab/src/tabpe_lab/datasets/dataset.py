@@ -1,6 +1,6 @@
-"""`Dataset`: a table with its public schema, cut into three parts.
+"""`Dataset`: a table with its public schema, split into training, validation and test rows.
 
-Parts of 70, 15 and 15 percent, in which classes have the shares that they have in the whole.
+Splits are 70, 15 and 15 percent, stratified by class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Order = Literal["high", "low", "simulated"]
 
 @dataclass(frozen=True)
 class DataSplit:
-    """The rows to learn from, to choose settings with, and to be judged by."""
+    """Training, validation and test rows."""
 
     train: pa.Table
     validation: pa.Table
@@ -31,17 +31,17 @@ class Dataset:
     """A data set of the paper.
 
     Args:
-        name: What `load` was asked for.
-        title: What people call it.
-        schema: What is public about it: kinds, bounds, categories and the label.
-        train: The rows to learn from.
-        validation: The rows to choose settings with.
-        test: The rows to be judged by.
+        name: Its name in the catalogue.
+        title: Its display name.
+        schema: The public schema: types, bounds, categories and the label.
+        train: Training rows.
+        validation: Validation rows.
+        test: Test rows.
         order: `high` or `low` order of correlation, as the paper groups its data sets, or
             `simulated`.
         source: Where the rows come from.
         licence: The terms that are commonly stated for it; its source has the last word.
-        split: How the rows were cut into parts.
+        split: How the rows were split.
     """
 
     name: str
@@ -63,26 +63,23 @@ class Dataset:
     @property
     def shares(self) -> dict[str, float]:
         """Share of each class in `train`, for `public_shares`: the paper takes them as public."""
-        counts = {str(each["values"]): each["counts"] for each in self._count_classes()}
+        found = self.train[self.label].value_counts().to_pylist()
+        counts = {str(each["values"]): each["counts"] for each in found}
         return {name: counts.get(name, 0) / len(self.train) for name in self.schema.class_names}
 
-    def _count_classes(self) -> list[dict[str, int]]:
-        found: list[dict[str, int]] = self.train[self.label].value_counts().to_pylist()
-        return found
 
-
-# The authors of the paper cut Adult and Breast Cancer in this way, with this seed.
+# The authors of the paper split Adult and Breast Cancer in this way, with this seed.
 AUTHORS_SEED = 42
 _HELD_OUT, _HALF = 0.3, 0.5
 
 
 def split(table: pa.Table, label: str, seed: int) -> DataSplit:
-    """Cut a table into parts, as the authors of the paper do.
+    """Split a table 70/15/15, as the authors of the paper do.
 
     Args:
         table: All rows.
-        label: The column whose values are spread evenly.
-        seed: Seed of the cut.
+        label: The column to stratify by.
+        seed: Seed of the split.
 
     Example:
         >>> table = pa.table({"x": range(100), "y": ["a", "b"] * 50})
@@ -98,7 +95,7 @@ def split(table: pa.Table, label: str, seed: int) -> DataSplit:
 def split_rows(
     rows: NDArray[np.int64], classes: pa.ChunkedArray, share: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return most rows, and a share of them that is set aside."""
+    """Return the kept rows and a stratified share that is held out."""
     from sklearn.model_selection import train_test_split
 
     kept, aside = train_test_split(

@@ -1,16 +1,13 @@
-"""Where files of data sets are found, and how they are downloaded.
+"""Files of published data sets: found on this machine, or downloaded and checked.
 
-Files from the public sources of data sets, checked before they are kept.
-
-What comes from a source is converted to the form in which the loaders read it, and its content
-must have a known SHA-256: a source that has changed, or that somebody else answers for, is refused.
-Nothing is downloaded but data sets that are asked for by name.
-
-Where the files of data sets are looked for: given, shared, in the cache, else downloaded.
+A file is looked for in
 
 1. the folder that the variable `TABPE_DATA` names
 2. `../shared/data` beside the working folder, and beside a checkout of the source
 3. the cache in the data folder of the user, to which downloads go
+
+A download is converted to the form that the loaders read, and its content must have a known
+SHA-256: a source that has changed is refused. Only data sets that are loaded are downloaded.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ class ConvertedFile:
 
     Args:
         file: Its bytes.
-        content: What is in it, before it is packed: packing differs between versions.
+        content: Its content before compression, which differs between versions.
     """
 
     file: bytes
@@ -50,13 +47,13 @@ class ConvertedFile:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that can be made of what others publish.
+    """A file that is converted from published ones.
 
     Args:
-        urls: Where the parts are.
-        convert: Makes the file of the parts.
+        urls: The published parts.
+        convert: Converts the parts to the file.
         sha256: SHA-256 of its content.
-        most: Bytes that each part has at most.
+        most: The largest size of a part, in bytes.
     """
 
     urls: tuple[str, ...]
@@ -66,11 +63,11 @@ class RemoteFile:
 
 
 def download_file(remote: RemoteFile, path: Path, *, opener: Opener | None = None) -> Path:
-    """Make a file of its remote parts, whole or not at all.
+    """Download and convert a file, atomically.
 
     Args:
-        remote: Where the parts are and what becomes of them.
-        path: Where the file goes; its folder is made.
+        remote: The parts and their conversion.
+        path: The file; its folder is created.
         opener: Opens a URL; None for the network.
 
     Raises:

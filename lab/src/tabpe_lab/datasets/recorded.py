@@ -1,11 +1,4 @@
-"""Published data sets.
-
-What others publish, made into the files that the loaders read: CSV with a header, or arrays.
-
-The files of the data sets, with their sources and what is known of their content.
-
-The tables that were not drawn by us: whole, or in the parts that they are published in.
-"""
+"""Published data sets: their files, how sources are converted, and the tables in them."""
 
 from __future__ import annotations
 

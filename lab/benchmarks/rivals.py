@@ -7,19 +7,17 @@ dpmm goes back to the code of the methods' authors, with messages passed in nump
 into an environment of its own, build/dpmm. Both sides get the same codes of Adult (numbers at 16
 quantiles; the cuts are not private, so only the methods are compared), epsilon 1, the same delta,
 the settings of the papers, and the same steps of mirror descent; AIM of tabpe takes a tenth of them
-in its rounds, dpmm all of them. What is made is kept in build/rivals, and not made again. Seconds
-are of the wall; a machine that does other work as well is fairly compared by seconds of the
-processor.
+in its rounds, dpmm all of them. Synthetic rows are cached in build/rivals. On a busy machine,
+compare `cpu_seconds`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +25,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from benchmarks.reproduce import ROOT
-from benchmarks.rivals.table import BINS, Cells, adult_in_cells
+from benchmarks.common import ROOT, make_parser, run_command, write_record
 from tabpe.baselines import AIM, MST, Baseline, SynthesisMethod
 from tabpe.evaluation.metrics.distances import total_variation
 from tabpe.evaluation.metrics.utility import measure_utility
 from tabpe.evaluation.table_arrays import build_table_arrays
-from tabpe_lab.worker import collect_versions, describe_machine
+from tabpe.schema import Categorical, Column, Integer, Schema
+from tabpe_lab.datasets import Dataset, load
+from tabpe_lab.worker import collect_versions
 
 EPSILON, DELTA = 1.0, 2.9e-6  # about 1 / (n ln n)
 PACKAGE = "dpmm==0.1.9"
@@ -42,18 +41,74 @@ METHODS = ("mst", "aim")
 ORDERS = (1, 2, 3)
 
 
-def main() -> None:
-    given = _arguments()
-    cells = adult_in_cells()
-    results = []
-    for seed in range(given.seeds):
-        for method in given.methods:
-            for side in ("tabpe", "dpmm"):
-                made, about = _made(cells, side, method, seed, given)
-                found = {"method": method, "side": side, "seed": seed, **about}
-                results.append(found | _scores(cells, made))
-                print(json.dumps(results[-1]), flush=True)
-    given.out.write_text(json.dumps(report(results, given), indent=1) + "\n")
+BINS = 16
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of codes, and their meaning.
+
+    Args:
+        schema: Numbers as the number of their bin, categories as they are.
+        train: The training rows, in terms of the schema.
+        test: The test rows.
+    """
+
+    schema: Schema
+    train: pa.Table
+    test: pa.Table
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of cells of each column."""
+        return {column.name: _size(column) for column in self.schema.columns}
+
+    def codes(self, table: pa.Table) -> pd.DataFrame:
+        """Return rows in terms of the schema as codes."""
+        frame = table.to_pandas()
+        return pd.DataFrame(
+            {c.name: _coded(frame[c.name], c) for c in self.schema.columns}, dtype=np.int64
+        )
+
+    def decoded(self, codes: pd.DataFrame) -> pa.Table:
+        """Return codes as rows in terms of the schema."""
+        columns = {}
+        for column in self.schema.columns:
+            values = codes[column.name].to_numpy()
+            if isinstance(column, Categorical):
+                values = np.array(column.values)[values]
+            columns[column.name] = values
+        return pa.table(columns)
+
+
+def adult_in_cells() -> Cells:
+    """Return Adult with numbers cut at quantiles of the training rows, which is not private."""
+    data = load("adult")
+    train, test = data.train.to_pandas(), data.test.to_pandas()
+    columns: list[Column] = []
+    for column in data.schema.columns:
+        if isinstance(column, Categorical):
+            columns.append(column)
+            continue
+        cuts = np.unique(np.quantile(train[column.name], np.linspace(0, 1, BINS + 1)[1:-1]))
+        for frame in (train, test):
+            frame[column.name] = np.searchsorted(cuts, frame[column.name], side="right")
+        columns.append(Integer(column.name, 0, len(cuts)))
+    return Cells(Schema(tuple(columns), label=data.label), _table(train, data), _table(test, data))
+
+
+def _table(frame: pd.DataFrame, data: Dataset) -> pa.Table:
+    return pa.Table.from_pandas(frame[list(data.schema.names)], preserve_index=False)
+
+
+def _size(column: Column) -> int:
+    return len(column.values) if isinstance(column, Categorical) else int(column.max) + 1
+
+
+def _coded(values: pd.Series, column: Column) -> pd.Series:
+    if not isinstance(column, Categorical):
+        return values
+    return values.map({value: place for place, value in enumerate(column.values)})
 
 
 def _made(
@@ -108,14 +163,9 @@ def _theirs(
     sizes.write_text(json.dumps(cells.sizes))
     numbers = {"epsilon": EPSILON, "delta": DELTA, "iterations": given.iterations, "seed": seed}
     options = [part for name, value in numbers.items() for part in (f"--{name}", str(value))]
-    script = Path(__file__).with_name("theirs.py")
-    done = subprocess.run(  # noqa: S603
-        [_environment(), script, method, codes, sizes, out, *options],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    script = Path(__file__).with_name("dpmm_side.py")
+    output = run_command([_environment(), script, method, codes, sizes, out, *options])
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return found
 
 
@@ -124,9 +174,7 @@ def _environment() -> Path:
     python = ENVIRONMENT / "bin" / "python"
     if not (ENVIRONMENT / ".done").exists():
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
-        subprocess.run(  # noqa: S603
-            [python, "-m", "pip", "install", "--quiet", PACKAGE], check=True
-        )
+        run_command([python, "-m", "pip", "install", "--quiet", PACKAGE])
         (ENVIRONMENT / ".done").touch()
     return python
 
@@ -145,38 +193,42 @@ def _scores(cells: Cells, made: pa.Table) -> dict[str, Any]:
 
 def report(results: list[dict[str, Any]], given: argparse.Namespace) -> dict[str, Any]:
     """Return what is written: means of both sides of each method, and every run."""
-    means: dict[str, dict[str, dict[str, float]]] = {}
-    for method in dict.fromkeys(one["method"] for one in results):
-        for side in ("tabpe", "dpmm"):
-            runs = [r for r in results if (r["method"], r["side"]) == (method, side)]
-            flat = [
-                {f"{k}-way TV": v for k, v in r["total_variation"].items()}
-                | {name: r[name] for name in ("accuracy", "seconds", "cpu_seconds")}
-                for r in runs
-            ]
-            means.setdefault(method, {})[side] = {
-                name: round(float(np.mean([one[name] for one in flat])), 5) for name in flat[0]
-            }
+    names = ["accuracy", "seconds", "cpu_seconds"]
+    frame = pd.DataFrame(results)
+    errors = pd.DataFrame(list(frame["total_variation"])).add_suffix("-way TV")
+    values = pd.concat([errors, frame[names]], axis=1).round(10)
+    means = {
+        method: {
+            side: values[(frame["method"] == method) & (frame["side"] == side)].mean().round(5)
+            for side in ("tabpe", "dpmm")
+        }
+        for method in frame["method"].unique()
+    }
     return {
-        "command": f"python -m benchmarks.rivals {' '.join(sys.argv[1:])}".strip(),
-        "machine": describe_machine(),
         "data": "Adult, numbers at 16 quantiles",
         "epsilon": EPSILON,
         "delta": DELTA,
         "iterations": given.iterations,
-        "means": means,
+        "means": {m: {s: v.to_dict() for s, v in by.items()} for m, by in means.items()},
         "runs": results,
     }
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+def main() -> None:
+    parser = make_parser(__doc__, "rivals", seeds=1, iterations=1000)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--inference", choices=("mbi", "numpy"), default="mbi")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "rivals.json")
-    return parser.parse_args()
+    given = parser.parse_args()
+    cells = adult_in_cells()
+    results = []
+    for seed in range(given.seeds):
+        for method in given.methods:
+            for side in ("tabpe", "dpmm"):
+                made, about = _made(cells, side, method, seed, given)
+                found = {"method": method, "side": side, "seed": seed, **about}
+                results.append(found | _scores(cells, made))
+                print(json.dumps(results[-1]), flush=True)
+    write_record(given.out, "rivals", report(results, given))
 
 
 if __name__ == "__main__":

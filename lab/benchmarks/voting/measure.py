@@ -1,19 +1,171 @@
-"""One case: its evolution round by round, both stages against all rivals, two threads."""
+"""The measurements of a case: passes in turns, agreement with the reference, two threads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.voting.agreement import SAMPLE_ROWS, agreement
+from benchmarks.common import measure_seconds
 from benchmarks.voting.cases import Loaded, Population, Votes, populations, stage_rounds
-from benchmarks.voting.rivals import FAISS, TABPE, Matrix, Rival, encoded_population, encoded_rows
-from benchmarks.voting.timing import Timing, affordable_share, in_turns, seconds
+from benchmarks.voting.systems import (
+    FAISS,
+    TABPE,
+    TORCH_ARGMIN,
+    Matrix,
+    Rival,
+    Winners,
+    encoded_population,
+    encoded_rows,
+)
 from tabpe.backends import StoredTable
+from tabpe.backends.nearest import NumpyIndex
+from tabpe.encoding import Records
+
+LEAST_REPEATS = 3
+MOST_REPEATS = 15
+GEMM_SIZE = 2048
+GEMM_REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of repeated passes.
+
+    Args:
+        measured: As the clock gave them.
+        share: Which part of the rows took part.
+    """
+
+    measured: tuple[float, ...]
+    share: float = 1.0
+
+    @property
+    def best(self) -> float:
+        """The fastest pass over all rows."""
+        return min(self.measured) / self.share
+
+    @property
+    def median(self) -> float:
+        """The median pass over all rows."""
+        return statistics.median(self.measured) / self.share
+
+    def plain(self) -> dict[str, Any]:
+        """Return what a result file holds."""
+        scaled = {"extrapolated from share of rows": round(self.share, 4)} if self.share < 1 else {}
+        return {
+            "best_ms": round(self.best * 1e3, 3),
+            "median_ms": round(self.median * 1e3, 3),
+            "repeats": len(self.measured),
+            **scaled,
+        }
+
+
+def in_turns(
+    tasks: Mapping[str, Callable[[], object]], *, budget: float, least: int = LEAST_REPEATS
+) -> dict[str, tuple[float, ...]]:
+    """Time the tasks in turns, so that a disturbance hits all of them, within a budget."""
+    first = {name: measure_seconds(task) for name, task in tasks.items()}
+    fitting = min(int(budget / sum(first.values())), MOST_REPEATS)
+    turns = range(max(least, fitting) - 1)
+    rounds = [
+        first,
+        *({name: measure_seconds(task) for name, task in tasks.items()} for _ in turns),
+    ]
+    return {name: tuple(one[name] for one in rounds) for name in tasks}
+
+
+def affordable_share(task: Callable[[float], object], pilot: float, limit: float) -> float:
+    """Return the part of the rows that takes about `limit` seconds; 1 if all of them do.
+
+    Small parts overstate the time of a pass, so the part grows until its time is near the limit.
+    """
+    share = pilot
+    while share < 1:
+        whole = measure_seconds(partial(task, share)) / share
+        affordable = limit / whole
+        if affordable < min(1.0, 2 * share):
+            return min(share, affordable)
+        share = affordable
+    return 1.0
+
+
+def gemm_peak() -> float:
+    """Return the GFLOP/s of a large float32 matrix product on one thread."""
+    square = np.random.default_rng(0).random((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
+    out = np.empty_like(square)
+    best = min(
+        measure_seconds(lambda: np.matmul(square, square, out=out)) for _ in range(GEMM_REPEATS)
+    )
+    return 2 * GEMM_SIZE**3 / best / 1e9
+
+
+ALL_ROWS_CELLS = 4e9
+SAMPLE_ROWS = 20_000
+
+
+def agreement(loaded: Loaded, population: Population, rivals: Sequence[Rival]) -> dict[str, Any]:
+    """Compare with the numpy reference, on all rows if that is feasible.
+
+    Returns:
+        Whether our votes are equal, and for each rival the share of rows that it gives to another
+        candidate, and to one that is not even a copy of the right one.
+    """
+    sample = loaded if _cells(loaded, population) <= ALL_ROWS_CELLS else loaded.first(SAMPLE_ROWS)
+    right = [
+        _reference(rows, candidates, loaded.weight)
+        for rows, candidates in zip(sample.rows, population, strict=True)
+    ]
+    rows, candidates = encoded_rows(sample), encoded_population(sample, population)
+    return {
+        "rows": sample.count,
+        "tabpe votes equal": _equal(sample, population, right),
+        "rivals": {
+            rival.name: _differing(rival, rows, candidates, right)
+            for rival in rivals
+            if rival.name != TORCH_ARGMIN  # Has the distances of torch topk.
+        },
+    }
+
+
+def _cells(loaded: Loaded, population: Population) -> int:
+    return sum(
+        len(rows) * len(candidates) * (rows.numbers.shape[1] + rows.codes.shape[1])
+        for rows, candidates in zip(loaded.rows, population, strict=True)
+    )
+
+
+def _reference(rows: Records, candidates: Records, weight: float) -> Winners:
+    if not len(candidates):
+        return np.empty(0, dtype=np.int64)
+    return NumpyIndex(candidates, weight).find_nearest(rows)[:, 0]
+
+
+def _equal(sample: Loaded, population: Population, right: Sequence[Winners]) -> bool:
+    table = StoredTable([sample.batch()], classes=len(sample.rows), category_weight=sample.weight)
+    return all(
+        np.array_equal(votes, np.bincount(winners, minlength=len(votes)))
+        for votes, winners in zip(table.count_votes(population), right, strict=True)
+    )
+
+
+def _differing(
+    rival: Rival, rows: Sequence[Matrix], population: Sequence[Matrix], right: Sequence[Winners]
+) -> dict[str, float]:
+    other, no_copy, total = 0, 0, 0
+    for part, candidates, winners in zip(rows, population, right, strict=True):
+        if not len(part) or not len(candidates):
+            continue
+        found = rival.winners(part, candidates)
+        other += int((found != winners).sum())
+        no_copy += int((candidates[found] != candidates[winners]).any(axis=1).sum())
+        total += len(part)
+    return {"other candidate": other / total, "no copy of it either": no_copy / total}
+
 
 PILOT_ROWS = 1_000
 STAGE_BUDGET = 4.0
@@ -71,7 +223,7 @@ class Threads:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a case gave.
+    """The measurements of a case.
 
     Args:
         loaded: The case.
@@ -123,7 +275,7 @@ class Bench:
         self.loaded, self.rivals = loaded, rivals
         self.batch = loaded.batch()
         self.table = self._open_table(jobs=1)
-        self.preparation = seconds(lambda: list(self.table.read_segments(None)))
+        self.preparation = measure_seconds(lambda: list(self.table.read_segments(None)))
         self.rows = encoded_rows(loaded)
 
     def run(self, *, threads: bool) -> Result:
@@ -178,10 +330,12 @@ class Bench:
     def _watched(self, rounds: dict[str, list[float]], population: Population) -> Votes:
         """Return the exact votes, with a look at the clock and at faiss."""
         votes: list[Votes] = []
-        rounds[TABPE].append(seconds(lambda: votes.append(self.table.count_votes(population))))
+        rounds[TABPE].append(
+            measure_seconds(lambda: votes.append(self.table.count_votes(population)))
+        )
         candidates = encoded_population(self.loaded, population)
         rival = next(rival for rival in self.rivals if rival.name == FAISS)
-        rounds[FAISS].append(seconds(partial(rival.votes, self.rows, candidates, 1.0)))
+        rounds[FAISS].append(measure_seconds(partial(rival.votes, self.rows, candidates, 1.0)))
         return votes[0]
 
     def _share(self, rival: Rival, candidates: Sequence[Matrix]) -> float:

@@ -1,18 +1,24 @@
-"""The other systems. All look at every pair, on numbers and one-hot codes in float32."""
+"""The compared systems: each looks at every pair, on numbers and one-hot codes in float32."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Sequence, Sized
+import os
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common import list_cpu_flags
 from benchmarks.voting.cases import Loaded, Population, Votes
 from tabpe.encoding import Records
 
+CORE_TYPE = "OPENBLAS_CORETYPE"
+CORES = {"avx512f": "SkylakeX", "avx2": "Haswell"}
 # Blocks of rows times candidates in which each was fastest over the cases.
 NUMPY_CELLS = 2**18
 TORCH_CELLS = 2**22
@@ -143,3 +149,34 @@ def available() -> list[Rival]:
         found.append(Rival(TORCH, torch_topk, limit=1.5))
         found.append(Rival(TORCH_ARGMIN, torch_argmin, limit=1.0))
     return found
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Bind faiss, torch and the BLAS of numpy to one thread."""
+    from threadpoolctl import threadpool_limits
+
+    load_faiss().omp_set_num_threads(1)
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+    with threadpool_limits(1):
+        yield
+
+
+def load_faiss() -> ModuleType:
+    """Import faiss with the right kernels of the OpenBLAS that its wheel brings.
+
+    That OpenBLAS is of 2021 and takes newer processors for a Pentium 4 of 2004: on tables with
+    many columns faiss is then 4 to 8 times slower than it can be, which would flatter us.
+    """
+    known = os.environ.get(CORE_TYPE)
+    wanted = known or next((core for flag, core in CORES.items() if flag in list_cpu_flags()), None)
+    if wanted:
+        os.environ[CORE_TYPE] = wanted
+    import faiss
+
+    if not known:  # Not for the processes that are started later.
+        os.environ.pop(CORE_TYPE, None)
+    return faiss

@@ -1,6 +1,6 @@
-"""The side of dpmm: runs in an environment of its own, which has dpmm and knows nothing of tabpe.
+"""AIM and MST of dpmm, in an environment of its own that has dpmm and not tabpe.
 
-    python theirs.py aim codes.csv sizes.json made.csv --epsilon 1 --delta 1e-6 --iterations 1000
+    python dpmm_side.py aim codes.csv sizes.json made.csv --epsilon 1 --delta 1e-6 --iterations 1000
 
 Reads a table of codes and the number of cells of each column, writes as many rows of codes, and
 prints seconds and versions as JSON.

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -52,8 +53,8 @@ S = TypeVar("S")
 
 PROVISIONAL_DELTA = 1e-6
 # The groups of options.
-GUARANTEE, PUBLIC, LEDGER = "The guarantee", "What is public", "Ledger and crashes"
-SEARCH, MACHINE = "The search", "The machine"
+GUARANTEE, PUBLIC, LEDGER = "Privacy guarantee", "What is public", "Ledger and resuming"
+SEARCH, MACHINE = "Evolution", "Engine and resources"
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ class DeclaredOption:
     type: Any
     default: Any
     option: Option
+
+    @property
+    def plain_default(self) -> Any:
+        """The default as it is written on a command line: the value of a member of an enum."""
+        return self.default.value if isinstance(self.default, enum.Enum) else self.default
 
 
 def list_options(synthesizer: type) -> list[DeclaredOption]:

@@ -131,6 +131,8 @@ class TabPE(Fitted):
             "How many rows to make; None for as many as there are private ones, or, with an "
             "`Evolution`, for a tenth of them.",
             SEARCH,
+            brief="Rows to generate, if other than --rows.",
+            flags=("--evolve",),
             check=check_optional_count,
         ),
     ] = None
@@ -140,7 +142,7 @@ class TabPE(Fitted):
             "The fewest rows to make of every class that has any; None for as many as its "
             "share says.",
             SEARCH,
-            brief="Rows to make of every class, at least.",
+            brief="Rows to generate of every class, at least.",
             flags=("--class-floor",),
             check=check_optional_count,
         ),
@@ -180,7 +182,7 @@ class TabPE(Fitted):
         Option(
             "Which part of the budget a privately estimated schema takes.",
             PUBLIC,
-            brief="Part of the budget that estimating the schema takes.",
+            brief="Share of the budget for estimating the schema.",
             flags=("--schema-budget",),
             check=check_share,
         ),
@@ -190,7 +192,7 @@ class TabPE(Fitted):
         Option(
             "With an estimated schema: columns to leave out, such as names and ids.",
             PUBLIC,
-            brief="A column to leave out of an estimated schema; may be repeated.",
+            brief="A column to leave out of a private schema; may be repeated.",
             flags=("--drop",),
             terminal=list[str] | None,
         ),
@@ -215,7 +217,7 @@ class TabPE(Fitted):
             "The column of user ids, if a user may have several rows: the guarantee is "
             "user-level then. None for a guarantee to rows.",
             GUARANTEE,
-            brief="The column of user ids: protects users, not rows.",
+            brief="The column of user ids, for user-level privacy.",
             flags=("--unit",),
         ),
     ] = None
@@ -224,7 +226,7 @@ class TabPE(Fitted):
         Option(
             "The most rows of a user that count, chosen at random; None for 10.",
             GUARANTEE,
-            brief="Rows of a user that count; 10.",
+            brief="Rows of a user that count; 10 if left out.",
             flags=("--max-rows-per-user",),
         ),
     ] = None
@@ -233,6 +235,9 @@ class TabPE(Fitted):
         Option(
             "Share of each class, if that is public knowledge; None to measure it with budget.",
             PUBLIC,
+            brief="CLASS=SHARE, if publicly known; once for each class.",
+            flags=("--class-share",),
+            terminal=list[str] | None,
         ),
     ] = None
     public_rows: Annotated[
@@ -257,7 +262,7 @@ class TabPE(Fitted):
         Option(
             "`opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.",
             GUARANTEE,
-            brief="'opendp' is exact; 'table' is faster, and nearly exact.",
+            brief="'opendp' is exact; 'table' is faster, with a tiny sampling error.",
             flags=("--noise",),
             terminal=str,
         ),
@@ -303,6 +308,9 @@ class TabPE(Fitted):
             "for the folder of the system for temporary files; False to encode them in every "
             "round.",
             MACHINE,
+            brief="Folder to stream from; the temporary one if left out.",
+            flags=("--spill-dir",),
+            terminal=Path | None,
         ),
     ] = None
     n_jobs: Annotated[
@@ -320,7 +328,7 @@ class TabPE(Fitted):
             "A folder that keeps noisy measurements: after a crash the same `fit` goes on "
             "from there, and what was measured is not charged again.",
             LEDGER,
-            brief="A folder to go on from after a crash.",
+            brief="A folder to resume from after a crash.",
             flags=("--run-dir",),
             terminal=Path | None,
         ),
@@ -332,7 +340,7 @@ class TabPE(Fitted):
             "read, and which refuses what exceeds the total of the data set. None for no "
             "ledger.",
             LEDGER,
-            brief="Its name in a ledger, to which it is charged.",
+            brief="The data set in a ledger to charge.",
             flags=("--dataset",),
         ),
     ] = None
@@ -358,9 +366,9 @@ class TabPE(Fitted):
     random_state: Annotated[
         int | None,
         Option(
-            "Seed of the search. It never seeds the noise.",
+            "Seed of the evolution. It never seeds the noise.",
             SEARCH,
-            brief="Seed of the search; the noise takes none.",
+            brief="Seed of the evolution; the noise takes none.",
             flags=("--seed",),
         ),
     ] = None

@@ -18,19 +18,20 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
+from tabpe._utils.extensions import compute_source_digest, is_extension_name, load_callable
 from tabpe._utils.files import check_local_path
 from tabpe._utils.resources import Resources
 from tabpe.accounting import Adjacency, NeighboringRelation, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.accounting.delta import FEWEST_ROWS, RowCount
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.pld import check_guarantee
-from tabpe.encoding import Encoder
+from tabpe.encoding import Encoder, Records
 from tabpe.encoding.encoded_rows import check_unit_column
 from tabpe.errors import (
     BudgetError,
@@ -40,7 +41,16 @@ from tabpe.errors import (
     ParameterError,
     SchemaError,
 )
-from tabpe.evolution import QueryPlan, Strategy, serialize_strategy
+from tabpe.evolution import QueryPlan, RoundPopulation, Strategy, serialize_strategy
+from tabpe.evolution.config import apply_weight_rule, get_category_weight, list_extensions
+from tabpe.evolution.extensions import (
+    Floats,
+    RoundObserver,
+    Whole,
+    freeze_array,
+    freeze_rows,
+    ignore_round,
+)
 from tabpe.io import TableSource
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
@@ -372,6 +382,8 @@ class RunSettings:
         charge: The ledger that it is charged to, if any.
         on_round: Called with the number of rounds done.
         on_ready: Called with how many shards of a cluster have answered, and how many there are.
+        on_population: Called with what each round has made, if anyone wants to see it.
+        notes: What a reader of the certificate should know.
     """
 
     schema: Schema | PartialSchema
@@ -386,6 +398,8 @@ class RunSettings:
     charge: LedgerCharge | None
     on_round: Callable[[int], None]
     on_ready: Callable[[int, int], None] = lambda _done, _all: None
+    on_population: Callable[[RoundPopulation], None] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def partial_schema(self) -> PartialSchema | None:
@@ -404,6 +418,28 @@ class RunSettings:
         return self.config.plan_queries(
             count_columns(schema), self.classes, count_listed_columns(schema)
         )
+
+    def weigh_categories(self, schema: Schema) -> RunSettings:
+        """Return settings with the weight that a rule from outside gives to categories, if any."""
+        config, rule = apply_weight_rule(self.config, schema), self.config.category_weight
+        if config is self.config:
+            return self
+        note = f"category_weight is {get_category_weight(config):g}, by {rule}"
+        return dataclasses.replace(self, config=config, notes=(*self.notes, note))
+
+    def make_observer(self, encoder: Encoder) -> RoundObserver:
+        """Return what is called after each round."""
+        if self.on_population is None:
+            return ignore_round
+        call = self.on_population
+
+        def observe(
+            rows: Records, classes: Whole, weights: Floats, record: Mapping[str, Any]
+        ) -> None:
+            shown = freeze_array(classes), freeze_array(weights)
+            call(RoundPopulation(freeze_rows(rows), *shown, dict(record), encoder))
+
+        return observe
 
     def make_encoder(self, schema: Schema) -> Encoder:
         """Return how the private rows are encoded."""
@@ -429,7 +465,10 @@ class RunSettings:
             "random_state": self.seed,
             "dataset": None if self.charge is None else self.charge.dataset,
         }
-        return {"configuration": configuration, "schema": self.schema.digest}
+        names = list_extensions(self.config).values()
+        outside = {name: compute_source_digest(name) for name in names}
+        codes = {"code from outside": outside} if outside else {}
+        return {"configuration": configuration, "schema": self.schema.digest, **codes}
 
 
 def count_classes(schema: Schema | PartialSchema) -> int:
@@ -652,6 +691,15 @@ def check_seed(random_state: int | None) -> int | None:
     return validation.check_optional(
         validation.check_integer, "random_state", random_state, least=0
     )
+
+
+def resolve_callback(given: Any) -> Callable[[RoundPopulation], None] | None:
+    """Return what is called after each round: a callable, or what `module:object` names."""
+    if given is None or (callable(given) and not isinstance(given, str)):
+        return cast("Callable[[RoundPopulation], None] | None", given)
+    if not is_extension_name(given):
+        raise ParameterError(f"on_round={given!r}: expected a function, or 'module:object'.")
+    return cast("Callable[[RoundPopulation], None]", load_callable("on_round", given))
 
 
 def is_visible(verbose: int) -> bool:

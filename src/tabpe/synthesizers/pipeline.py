@@ -47,7 +47,7 @@ from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, 
 from tabpe.encoding.marginals import Marginal
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
-from tabpe.evolution.config import COLUMNS, PAIRS
+from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.evolution.marginal_prior import (
     MarginalPrior,
@@ -468,7 +468,15 @@ def _run_evolution(
     sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
     _agree_on_votes(facts, journal, settings)
     vote = _make_vote_query(encoded, journal, settings)
-    evolved = evolve(terrain, sizes, config, vote, seed=seed, on_round=settings.on_round)
+    evolved = evolve(
+        terrain,
+        sizes,
+        config,
+        vote,
+        seed=seed,
+        on_round=settings.on_round,
+        observe=settings.make_observer(encoded.encoder),
+    )
     return GeneratedRows(evolved, facts)
 
 
@@ -497,6 +505,7 @@ def _run_posterior(
             floor=settings.request.floor,
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
+            observe=settings.make_observer(encoded.encoder),
         )
 
     evolved = fit(terrain, config)
@@ -765,9 +774,10 @@ def _run_pipeline(
             folder.check_fingerprint(_compute_fingerprint(keeper, settings))
         ground = resolve_schema(keeper, journal, settings)
         ground = merge_rare(ground, keeper, journal, settings)
-        weight = settings.config.category_weight
+        weighed = settings.weigh_categories(ground.schema)
+        weight = get_category_weight(weighed.config)
         with closing(keeper.encode_table(settings.make_encoder(ground.schema), weight)) as held:
-            made = make_rows(held, ground, journal, settings, seed=begun.seed)
+            made = make_rows(held, ground, journal, weighed, seed=begun.seed)
     certificate = certify(
         settings.request,
         made.facts,
@@ -779,7 +789,7 @@ def _run_pipeline(
         unit=settings.unit,
         strict=settings.strict,
         created=begun.started,
-        notes=(*ground.notes, *made.notes),
+        notes=(*ground.notes, *made.notes, *weighed.notes),
         measurements=journal.transcript.sha256,
     )
     return PipelineResult(made.evolved, certificate, ground.schema, begun.seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,11 +18,13 @@ from tabpe.errors import ArchiveError, ParameterError, did_you_mean
 from tabpe.evolution import (
     Evolution,
     Posterior,
+    RoundPopulation,
     Strategy,
     parse_strategy,
     resolve_strategy,
     serialize_strategy,
 )
+from tabpe.evolution.config import check_extensions
 from tabpe.io import TableSource, use_source
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import PartialSchema, Schema
@@ -55,6 +57,7 @@ from tabpe.synthesizers.options import (
     normalise_shares,
     open_charge,
     parse_path,
+    resolve_callback,
     resolve_noise,
     warn_of_schema,
 )
@@ -62,7 +65,14 @@ from tabpe.synthesizers.pipeline import check_size, run
 
 RESOURCE_PARAMETERS = ("engine", "address", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
-UNSAVED_PARAMETERS = (*RESOURCE_PARAMETERS, "run_dir", "ledger", "dataset", "require_budget")
+UNSAVED_PARAMETERS = (
+    *RESOURCE_PARAMETERS,
+    "run_dir",
+    "ledger",
+    "dataset",
+    "require_budget",
+    "on_round",
+)
 
 
 @document_options
@@ -151,9 +161,11 @@ class TabPE(Fitted):
         str | Strategy,
         Option(
             "`best`, `paper`, `reference`, or settings of your own: a `Posterior` or an "
-            "`Evolution`.",
+            "`Evolution`, or the `module:object` of one. Fields may follow a name, as in "
+            "`paper,rounds=20`.",
             SEARCH,
-            brief="'best', 'paper' or 'reference'.",
+            brief="'best', 'paper', 'reference' or MODULE:NAME; fields may follow: "
+            "'paper,rounds=20'.",
             flags=("--preset",),
             terminal=str,
         ),
@@ -363,6 +375,17 @@ class TabPE(Fitted):
             flags=("--require-budget",),
         ),
     ] = False
+    on_round: Annotated[
+        Callable[[RoundPopulation], None] | str | None,
+        Option(
+            "Called after each round with a `RoundPopulation`: the rows made so far, which are "
+            "public. A function, or the text `module:object`.",
+            SEARCH,
+            brief="A function MODULE:NAME that sees the rows of each round.",
+            flags=("--on-round",),
+            terminal=str | None,
+        ),
+    ] = None
     random_state: Annotated[
         int | None,
         Option(
@@ -485,6 +508,7 @@ class TabPE(Fitted):
         """Return what a run needs, all of it checked."""
         check_options(self)
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
+        check_extensions(config)
         charge = open_charge(
             self.ledger, self.dataset, self.unit, require_budget=self.require_budget
         )
@@ -502,6 +526,7 @@ class TabPE(Fitted):
             run_dir=parse_path("run_dir", self.run_dir),
             charge=charge,
             on_round=lambda _: None,
+            on_population=resolve_callback(self.on_round),
         )
         check_noise(settings.request, settings.classes, settings.query_plan, noise)
         return settings

@@ -24,13 +24,13 @@ import numpy as np
 import pyarrow as pa
 
 from tabpe._utils import validation
-from tabpe._utils.extensions import is_extension_name
 from tabpe._utils.serialization import Archive
 from tabpe.baselines import METHODS, Baseline, find_method
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.evolution import Evolution, Strategy, evolve, resolve_strategy
 from tabpe.evolution.config import check_extensions
+from tabpe.evolution.extensions import is_extension_name
 from tabpe.evolution.proposals import UniformProposal
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.checkpoint import restore_measurement

@@ -10,7 +10,6 @@
 import inspect
 
 from tabpe._utils import validation
-from tabpe._utils.extensions import is_extension_name, load_object
 from tabpe.baselines.aim import AIM
 from tabpe.baselines.base import Baseline, SynthesisMethod
 from tabpe.baselines.gem import GEM
@@ -21,6 +20,7 @@ from tabpe.baselines.privmrf import PrivMRF
 from tabpe.baselines.privsyn import PrivSyn
 from tabpe.baselines.rappp import RAPpp
 from tabpe.errors import ParameterError
+from tabpe.evolution.extensions import is_extension_name, load_object
 
 REQUIRED = ("name", "adaptive", "binned", "parts", "synthesise")
 METHODS: dict[str, type[SynthesisMethod]] = {

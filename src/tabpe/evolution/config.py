@@ -9,19 +9,17 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from tabpe._utils import validation
-from tabpe._utils.extensions import (
-    check_extension,
-    is_extension_name,
-    load_callable,
-    load_object,
-)
 from tabpe.accounting.calibration import BudgetShare, scale_shares
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.evolution.extensions import (
     SelectionRule,
     VariationOperator,
     WeightRule,
+    check_extension,
     compute_category_weight,
+    is_extension_name,
+    load_callable,
+    load_object,
 )
 from tabpe.measurement.histograms import VOTES
 from tabpe.schema import Schema

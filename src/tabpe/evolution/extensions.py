@@ -1,15 +1,26 @@
 """Operators, selection rules, distance weights and callbacks from outside the package.
 
-Privacy: they see public values alone: the schema, candidates, and noisy votes. Arrays are given to
-them read-only, and what they return is checked and put into the bounds of the schema, so no other
-part of a run depends on what they do. They are ordinary Python code in the process of the run:
-Python can not stop such code from looking around in the memory of the process.
+They are given as functions or classes of a module, or as the text `module:object`. Settings,
+certificates and saved models hold the text and never the object: text can be compared and read
+back, and nothing is imported before a run that uses it.
+
+Privacy: they see public values alone: the schema, candidates, and noisy votes. So whatever they
+compute is post-processing. Arrays are given to them read-only, and what they return is checked and
+put into the bounds of the schema. They are ordinary Python code in the process of the run: Python
+can not stop such code from looking around in the memory of the process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,13 +28,96 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe._utils.extensions import load_callable
 from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.errors import ParameterError
 from tabpe.schema import Schema
 
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_DOTTED = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_NAME = re.compile(f"{_DOTTED}:{_DOTTED}")
+
+
+def is_extension_name(given: Any) -> bool:
+    """Return whether a value is text of the form `module:object`.
+
+    Example:
+        >>> [is_extension_name(given) for given in ("my_ops.walks:long", "genetic", 1 / 3)]
+        [True, False, False]
+    """
+    return isinstance(given, str) and _NAME.fullmatch(given) is not None
+
+
+def check_extension(parameter: str, given: Any, known: Sequence[str]) -> str:
+    """Return one of the known names, or the `module:object` of an object from outside.
+
+    Args:
+        parameter: The parameter, for errors.
+        given: A known name, text `module:object`, or a function or class of a module.
+        known: The names that are no extension.
+
+    Example:
+        >>> check_extension("operator", reduce, ["genetic"])
+        '_functools:reduce'
+    """
+    if is_extension_name(given):
+        return str(given)
+    if isinstance(given, str) or not callable(given):
+        return validation.check_one_of(parameter, given, known)
+    name = f"{getattr(given, '__module__', None)}:{getattr(given, '__qualname__', None)}"
+    if not is_extension_name(name) or load_object(parameter, name) is not given:
+        raise ParameterError(
+            f"{parameter}={given!r}: has no name that leads to it: give a function or a class at "
+            f"the top of a module, or the text 'module:object'."
+        )
+    return name
+
+
+def load_object(parameter: str, name: str) -> Any:
+    """Return the object that the text `module:object` names.
+
+    Modules are found as usual, and after that in the working folder.
+
+    Raises:
+        ParameterError: If there is no such module or object.
+
+    Example:
+        >>> load_object("operator", "math:sqrt")(9)
+        3.0
+    """
+    module_name, _, path = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:  # a console script has neither
+        sys.path.append(here)
+    try:
+        return reduce(getattr, path.split("."), importlib.import_module(module_name))
+    except AttributeError:
+        raise ParameterError(f"{parameter}={name!r}: the module has no {path!r}.") from None
+    except Exception as error:
+        raise ParameterError(
+            f"{parameter}={name!r}: can not import {module_name!r} ({type(error).__name__}: "
+            f"{error}): it must be installed, or in the working folder."
+        ) from error
+
+
+def load_callable(parameter: str, name: str) -> Any:
+    """Return the function that `module:object` names; of a class an instance without arguments."""
+    found = load_object(parameter, name)
+    made = found() if inspect.isclass(found) else found
+    if not callable(made):
+        raise ParameterError(
+            f"{parameter}={name!r}: is a {type(made).__name__}: can not be called."
+        )
+    return made
+
+
+def compute_source_digest(name: str) -> str:
+    """Return the SHA-256 of the source of the module of an extension; of none if it has none."""
+    try:
+        source = inspect.getsource(importlib.import_module(name.partition(":")[0]))
+    except (OSError, TypeError):  # of an interactive session, or compiled
+        source = ""
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 class VariationOperator(Protocol):
@@ -111,6 +205,28 @@ def ignore_round(
     _rows: Records, _classes: Whole, _weights: Floats, _record: Mapping[str, Any]
 ) -> None:
     """Do nothing after a round."""
+
+
+def make_observer(
+    call: Callable[[RoundPopulation], None] | None, encoder: Encoder
+) -> RoundObserver:
+    """Return an observer that calls a function with the population of each round."""
+    if call is None:
+        return ignore_round
+
+    def observe(rows: Records, classes: Whole, weights: Floats, record: Mapping[str, Any]) -> None:
+        arrays = freeze_array(classes), freeze_array(weights)
+        call(RoundPopulation(freeze_rows(rows), *arrays, dict(record), encoder))
+
+    return observe
+
+
+def resolve_callback(given: Any) -> Callable[[RoundPopulation], None] | None:
+    """Return what is called after each round: a callable, or what `module:object` names."""
+    found = load_callable("on_round", given) if is_extension_name(given) else given
+    if found is not None and not callable(found):
+        raise ParameterError(f"on_round={given!r}: expected a function, or 'module:object'.")
+    return found  # type: ignore[no-any-return]
 
 
 def apply_operator(

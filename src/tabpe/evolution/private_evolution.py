@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils.extensions import is_extension_name
 from tabpe.encoding import Records
 from tabpe.evolution.config import Evolution
 from tabpe.evolution.extensions import (
@@ -24,6 +23,7 @@ from tabpe.evolution.extensions import (
     freeze_array,
     freeze_rows,
     ignore_round,
+    is_extension_name,
 )
 from tabpe.evolution.proposals import Proposal
 from tabpe.measurement import NoisyCounts

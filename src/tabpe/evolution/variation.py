@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe._utils.extensions import is_extension_name
 from tabpe.encoding import Records, RecordSpace
 from tabpe.encoding.records import Codes, Floats
 from tabpe.evolution.config import Evolution
-from tabpe.evolution.extensions import apply_operator
+from tabpe.evolution.extensions import apply_operator, is_extension_name
 
 
 def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:

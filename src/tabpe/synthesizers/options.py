@@ -18,20 +18,19 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
-from tabpe._utils.extensions import compute_source_digest, is_extension_name, load_callable
 from tabpe._utils.files import check_local_path
 from tabpe._utils.resources import Resources
 from tabpe.accounting import Adjacency, NeighboringRelation, NoiseSource, OpenDPNoise, TableNoise
 from tabpe.accounting.delta import FEWEST_ROWS, RowCount
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.pld import check_guarantee
-from tabpe.encoding import Encoder, Records
+from tabpe.encoding import Encoder
 from tabpe.encoding.encoded_rows import check_unit_column
 from tabpe.errors import (
     BudgetError,
@@ -43,14 +42,7 @@ from tabpe.errors import (
 )
 from tabpe.evolution import QueryPlan, RoundPopulation, Strategy, serialize_strategy
 from tabpe.evolution.config import apply_weight_rule, get_category_weight, list_extensions
-from tabpe.evolution.extensions import (
-    Floats,
-    RoundObserver,
-    Whole,
-    freeze_array,
-    freeze_rows,
-    ignore_round,
-)
+from tabpe.evolution.extensions import compute_source_digest
 from tabpe.io import TableSource
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
@@ -427,20 +419,6 @@ class RunSettings:
         note = f"category_weight is {get_category_weight(config):g}, by {rule}"
         return dataclasses.replace(self, config=config, notes=(*self.notes, note))
 
-    def make_observer(self, encoder: Encoder) -> RoundObserver:
-        """Return what is called after each round."""
-        if self.on_population is None:
-            return ignore_round
-        call = self.on_population
-
-        def observe(
-            rows: Records, classes: Whole, weights: Floats, record: Mapping[str, Any]
-        ) -> None:
-            shown = freeze_array(classes), freeze_array(weights)
-            call(RoundPopulation(freeze_rows(rows), *shown, dict(record), encoder))
-
-        return observe
-
     def make_encoder(self, schema: Schema) -> Encoder:
         """Return how the private rows are encoded."""
         return Encoder(schema, self.strict)
@@ -691,15 +669,6 @@ def check_seed(random_state: int | None) -> int | None:
     return validation.check_optional(
         validation.check_integer, "random_state", random_state, least=0
     )
-
-
-def resolve_callback(given: Any) -> Callable[[RoundPopulation], None] | None:
-    """Return what is called after each round: a callable, or what `module:object` names."""
-    if given is None or (callable(given) and not isinstance(given, str)):
-        return cast("Callable[[RoundPopulation], None] | None", given)
-    if not is_extension_name(given):
-        raise ParameterError(f"on_round={given!r}: expected a function, or 'module:object'.")
-    return cast("Callable[[RoundPopulation], None]", load_callable("on_round", given))
 
 
 def is_visible(verbose: int) -> bool:

@@ -49,6 +49,7 @@ from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
 from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.extensions import make_observer
 from tabpe.evolution.marginal_prior import (
     MarginalPrior,
     NoisyMarginal,
@@ -475,7 +476,7 @@ def _run_evolution(
         vote,
         seed=seed,
         on_round=settings.on_round,
-        observe=settings.make_observer(encoded.encoder),
+        observe=make_observer(settings.on_population, encoded.encoder),
     )
     return GeneratedRows(evolved, facts)
 
@@ -505,7 +506,7 @@ def _run_posterior(
             floor=settings.request.floor,
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
-            observe=settings.make_observer(encoded.encoder),
+            observe=make_observer(settings.on_population, encoded.encoder),
         )
 
     evolved = fit(terrain, config)

@@ -25,6 +25,7 @@ from tabpe.evolution import (
     serialize_strategy,
 )
 from tabpe.evolution.config import check_extensions
+from tabpe.evolution.extensions import resolve_callback
 from tabpe.io import TableSource, use_source
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import PartialSchema, Schema
@@ -57,7 +58,6 @@ from tabpe.synthesizers.options import (
     normalise_shares,
     open_charge,
     parse_path,
-    resolve_callback,
     resolve_noise,
     warn_of_schema,
 )

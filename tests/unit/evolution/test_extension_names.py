@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from tabpe._utils.extensions import (
+from tabpe.errors import ParameterError
+from tabpe.evolution.extensions import (
     check_extension,
     compute_source_digest,
     is_extension_name,
     load_callable,
     load_object,
 )
-from tabpe.errors import ParameterError
 
 
 @pytest.mark.parametrize(

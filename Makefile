@@ -67,6 +67,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python tools/check_names.py
 
 format: $(VENV)/.dev
+	$(BIN)/python tools/write_options.py
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -34,6 +34,7 @@ from tabpe_lab.records import RunRecord
 REAL = "real"
 PLAIN = ("data", "case", "method", "epsilon", "rows", "seed", "round")
 TRAIN_ROWS = "train_rows"
+HIDDEN = (TRAIN_ROWS, "schema")
 NESTED = ("settings", "data_options")
 
 METHODS = {
@@ -115,7 +116,7 @@ def format_case(data: str, options: Mapping[str, Any]) -> str:
         >>> format_case("xor", {"features": 3, "train_rows": 4000}), format_case("adult", {})
         ('XOR, 3 features', 'Adult')
     """
-    shown_options = [f"{value} {name}" for name, value in options.items() if name != TRAIN_ROWS]
+    shown_options = [f"{value} {name}" for name, value in options.items() if name not in HIDDEN]
     return ", ".join([format_label("data", data), *shown_options])
 
 
@@ -129,7 +130,7 @@ def format_label(field: str, value: Any) -> str:
         ('10,000', '0.2')
     """
     if field == "data":
-        return DATA.get(value) or str(value).replace("-", " ").title()
+        return DATA.get(value) or Path(value).stem.replace("-", " ").title()
     if field == "method":
         return METHODS.get(value, str(value))
     if value is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from tabpe_lab.datasets.catalog import is_file_name
 from tabpe_lab.experiment import (
     OTHERS,
     EvaluationSettings,
@@ -53,6 +56,11 @@ class ExperimentRun:
     def key(self) -> str:
         """Digest of everything that determines the result: neither limits nor display names."""
         inputs = {k: v for k, v in asdict(self).items() if k not in _NOT_PART_OF_THE_KEY}
+        if is_file_name(self.data):
+            files = Path(self.data), Path(str(self.data_options.get("schema")))
+            inputs["content"] = [
+                _compute_digest(file, file.stat().st_mtime_ns) for file in files if file.is_file()
+            ]
         text = json.dumps(inputs, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -168,6 +176,12 @@ def _make_run(experiment: Experiment, configuration: _Configuration, seed: int) 
         rounds_kept=experiment.rounds_kept if by_round else (),
         **{name: getattr(experiment, name) for name in shared},
     )
+
+
+@functools.cache
+def _compute_digest(file: Path, _changed: int) -> str:
+    """Return the SHA-256 of a file, computed once for each time that it was changed."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _rank_by_cost(method: str) -> int:

@@ -25,10 +25,12 @@ import pyarrow as pa
 
 from tabpe._utils import validation
 from tabpe._utils.serialization import Archive
-from tabpe.baselines import METHODS, Baseline
+from tabpe.baselines import METHODS, Baseline, find_method
 from tabpe.encoding import Encoder, Records
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.evolution import Evolution, Strategy, evolve, resolve_strategy
+from tabpe.evolution.config import check_extensions
+from tabpe.evolution.extensions import is_extension_name
 from tabpe.evolution.proposals import UniformProposal
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.checkpoint import restore_measurement
@@ -222,7 +224,7 @@ def build_maker(run: ExperimentRun) -> RowMaker:
         return _copy_real_rows
     if run.method == TABPE:
         return _build_tabpe_maker(run)
-    if run.method in METHODS:
+    if run.method in METHODS or is_extension_name(run.method):
         return _build_baseline_maker(run)
     raise ParameterError(
         f"methods: {run.method!r}: {did_you_mean(run.method, list_method_names())}"
@@ -276,6 +278,7 @@ def _copy_real_rows(task: Task) -> MethodOutput:
 def _build_tabpe_maker(run: ExperimentRun) -> RowMaker:
     parameters = [name for name in inspect.signature(TabPE).parameters if name not in NOT_SETTINGS]
     config = parse_strategy(run.settings)
+    check_extensions(config)
     preset = run.settings.get("preset", PRESET)
     named = TABPE if preset == PRESET else f"{TABPE}, preset {preset}"
     check_settings(named, run.settings, (*parameters, *list_strategy_fields(config), *LAB_SETTINGS))
@@ -302,7 +305,7 @@ def _build_tabpe_maker(run: ExperimentRun) -> RowMaker:
 
 
 def _build_baseline_maker(run: ExperimentRun) -> RowMaker:
-    kind: Any = METHODS[run.method]
+    kind: Any = find_method(run.method)
     own = [each.name for each in dataclasses.fields(kind)]
     check_settings(run.method, run.settings, (*own, *BASELINE_SETTINGS))
     method = kind(**{name: value for name, value in run.settings.items() if name in own})

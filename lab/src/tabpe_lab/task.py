@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tabpe.errors import ParameterError, did_you_mean
 from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema import Schema
 from tabpe_lab.datasets import Dataset, load, names
+from tabpe_lab.datasets.catalog import is_file_name
 from tabpe_lab.datasets.dataset import split
 from tabpe_lab.grid import ExperimentRun
 
@@ -84,10 +86,10 @@ def check_data(name: str) -> None:
     """Refuse an unknown data set.
 
     Raises:
-        ParameterError: If there is none of that name.
+        ParameterError: If there is neither a data set nor a file of that name.
     """
     known = (HOSPITAL, *names())
-    if name not in known:
+    if name not in known and not (is_file_name(name) and Path(name).is_file()):
         raise ParameterError(f"data: {name!r}: {did_you_mean(name, known)}")
 
 

@@ -513,10 +513,11 @@ class Baseline(Fitted):
         return f"Baseline({self.method!r}, epsilon={self.epsilon!r})"
 
     def _check_parameters(self) -> None:
-        if isinstance(self.method, type) or not isinstance(self.method, SynthesisMethod):
+        is_value = dataclasses.is_dataclass(self.method) and not isinstance(self.method, type)
+        if not is_value or not isinstance(self.method, SynthesisMethod):
             raise ParameterError(
                 f"method={self.method!r}: expected a method of tabpe.baselines, such as AIM(), or "
-                f"one of your own with name, adaptive, binned, parts and synthesise."
+                f"a dataclass of your own with name, adaptive, binned, parts and synthesise."
             )
         validation.check_one_of("bins", self.bins, list(KINDS))
         validation.check_integer("most_bins", self.most_bins, least=2)
@@ -571,13 +572,17 @@ class Baseline(Fitted):
         return size
 
     def _make_configuration(self, rows: SyntheticRows) -> dict[str, Any]:
-        return {
-            "method": self.method.name,
+        kind = type(self.method)
+        is_ours = kind.__module__.startswith("tabpe.baselines.")
+        stated = {
+            "method": self.method.name if is_ours else f"{kind.__module__}:{kind.__qualname__}",
             "n_samples": len(rows.records),
             "bins": self._bins if self.method.binned else "none",
             "most_bins": self.most_bins,
-            **dataclasses.asdict(self.method),  # type: ignore[call-overload]
         }
+        hyperparameters: dict[str, Any] = dataclasses.asdict(self.method)  # type: ignore[call-overload]
+        # One of the same name does not replace what is stated here.
+        return stated | hyperparameters | stated
 
 
 def _refuse_holes(schema: Schema) -> None:

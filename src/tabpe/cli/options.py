@@ -1,10 +1,11 @@
-"""Options of `tabpe synth` in the groups of its help, and arguments that name a table."""
+"""Options of `tabpe synth` beside those of `TabPE`, and arguments that name a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 import typer
@@ -14,9 +15,9 @@ from tabpe.errors import ParameterError
 from tabpe.io import SqlTable
 from tabpe.io.files import list_files
 from tabpe.io.stores import parse_local_path
+from tabpe.synthesizers.options import MACHINE, PUBLIC, DeclaredOption, list_options
 
-GUARANTEE, PUBLIC, CHARGED = "Privacy guarantee", "What is public", "Ledger and resuming"
-SEARCH, MACHINE = "Evolution", "Engine and resources"
+Command = TypeVar("Command", bound=Callable[..., None])
 
 SchemaFile = Annotated[
     Path | None,
@@ -27,99 +28,6 @@ SchemaFile = Annotated[
         rich_help_panel=PUBLIC,
     ),
 ]
-Label = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label",
-        "-l",
-        help="The column whose values are classes; repeat it for their combinations.",
-        rich_help_panel=PUBLIC,
-    ),
-]
-Epsilon = Annotated[
-    float,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        help="The privacy budget; smaller is more private.",
-        rich_help_panel=GUARANTEE,
-    ),
-]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        "--delta",
-        help="Probability that the guarantee fails; 1/(n ln n) if left out.",
-        rich_help_panel=GUARANTEE,
-    ),
-]
-Rows = Annotated[
-    int | None,
-    typer.Option("--rows", "-n", help="Rows to write; all generated ones if left out."),
-]
-Evolve = Annotated[
-    int | None,
-    typer.Option(
-        "--evolve", help="Rows to generate, if other than --rows.", rich_help_panel=SEARCH
-    ),
-]
-ClassFloor = Annotated[
-    int | None,
-    typer.Option(
-        "--class-floor", help="Rows to generate of every class, at least.", rich_help_panel=SEARCH
-    ),
-]
-Preset = Annotated[
-    str,
-    typer.Option("--preset", help="'best', 'paper' or 'reference'.", rich_help_panel=SEARCH),
-]
-Adjacent = Annotated[
-    str,
-    typer.Option("--adjacency", help="'add-remove' or 'replace-one'.", rich_help_panel=GUARANTEE),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        help="The column of user ids, for user-level privacy.",
-        rich_help_panel=GUARANTEE,
-    ),
-]
-MaxRows = Annotated[
-    int | None,
-    typer.Option(
-        "--max-rows-per-user",
-        help="Rows of a user that count; 10 if left out.",
-        rich_help_panel=GUARANTEE,
-    ),
-]
-RunDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--run-dir", help="A folder to resume from after a crash.", rich_help_panel=CHARGED
-    ),
-]
-Dataset = Annotated[
-    str | None,
-    typer.Option("--dataset", help="The data set in a ledger to charge.", rich_help_panel=CHARGED),
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger", help="The ledger; one in your data folder if left out.", rich_help_panel=CHARGED
-    ),
-]
-RequireBudget = Annotated[
-    bool,
-    typer.Option(
-        "--require-budget",
-        help="Refuse a data set without a budget in the ledger.",
-        rich_help_panel=CHARGED,
-    ),
-]
 PrivateSchema = Annotated[
     bool,
     typer.Option(
@@ -128,102 +36,18 @@ PrivateSchema = Annotated[
         rich_help_panel=PUBLIC,
     ),
 ]
-SchemaBudget = Annotated[
-    float,
-    typer.Option(
-        "--schema-budget", help="Share of the budget for estimating it.", rich_help_panel=PUBLIC
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop",
-        help="A column to leave out of a private schema; may be repeated.",
-        rich_help_panel=PUBLIC,
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Stop at a cell that does not fit, where the schema states no rule for it. Whether "
-        "there is a release is then not covered by the guarantee.",
-        rich_help_panel=PUBLIC,
-    ),
-]
-PublicRows = Annotated[
-    int | None,
-    typer.Option(
-        "--public-rows",
-        help="Rows, or users with --unit, if publicly known.",
-        rich_help_panel=PUBLIC,
-    ),
-]
-ClassShare = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--class-share",
-        help="CLASS=SHARE, if publicly known; once for each class.",
-        rich_help_panel=PUBLIC,
-    ),
-]
-Noise = Annotated[
-    str,
-    typer.Option(
-        "--noise",
-        help="'opendp' is exact; 'table' is faster, with a tiny sampling error.",
-        rich_help_panel=GUARANTEE,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", help="Seed of the evolution; the noise takes none.", rich_help_panel=SEARCH
-    ),
-]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        help="'local' in memory, 'stream' from disk, 'ray', 'spark', or 'auto'.",
-        rich_help_panel=MACHINE,
-    ),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        help="A cluster: 'auto', HOST:PORT, ray://HOST:PORT or spark://HOST:PORT.",
-        rich_help_panel=MACHINE,
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        "--memory-limit",
-        help="Stream above this, like 2GB; half the memory if left out.",
-        rich_help_panel=MACHINE,
-    ),
-]
-SpillFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--spill-dir",
-        help="Folder to stream from; the temporary one if left out.",
-        rich_help_panel=MACHINE,
-    ),
-]
 NoSpill = Annotated[
     bool,
     typer.Option(
         "--no-spill", help="Stream from the table itself, in every round.", rich_help_panel=MACHINE
     ),
 ]
-Jobs = Annotated[
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
+]
+Rows = Annotated[
     int | None,
-    typer.Option(
-        "--jobs", "-j", help="Threads or workers; all cores if left out.", rich_help_panel=MACHINE
-    ),
+    typer.Option("--rows", "-n", help="Rows to write; all generated ones if left out."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
@@ -233,11 +57,40 @@ Save = Annotated[
 ]
 Escape = Annotated[
     bool,
-    typer.Option(
-        "--escape-formulas",
-        help="Escape CSV text that a spreadsheet would run.",
-    ),
+    typer.Option("--escape-formulas", help="Escape CSV text that a spreadsheet would run."),
 ]
+
+
+def add_options(synthesizer: type) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command the options of a synthesizer that have flags.
+
+    The command takes them by their names, as `**chosen`. In its help they come after its
+    positional parameters and before its keyword-only ones.
+    """
+    declared = [_make_parameter(one) for one in list_options(synthesizer) if one.option.flags]
+
+    def add(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        parameters = sorted([*declared, *own], key=lambda one: one.kind)
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def _make_parameter(one: DeclaredOption) -> inspect.Parameter:
+    option = one.option
+    shown = typer.Option(
+        one.plain_default,
+        *option.flags,
+        help=option.brief or option.help,
+        rich_help_panel=option.group,
+    )
+    kind = option.terminal or one.type
+    return inspect.Parameter(
+        one.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind
+    )
 
 
 DATABASE = "A table in a database"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -16,44 +17,20 @@ from tabpe.accounting import Certificate, WrittenTable
 from tabpe.accounting.certificate import round_up
 from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.cli.options import (
-    Address,
-    Adjacent,
-    ClassFloor,
-    ClassShare,
     Data,
-    Dataset,
-    Delta,
-    Drop,
-    EngineName,
-    Epsilon,
     Escape,
-    Evolve,
     Force,
-    Jobs,
-    Label,
-    LedgerFile,
-    MaxRows,
-    MemoryLimit,
-    Noise,
     NoSpill,
     Output,
     PasswordEnv,
-    Preset,
     PrivateSchema,
-    PublicRows,
     Query,
     Quiet,
-    RequireBudget,
     Rows,
-    RunDir,
     Save,
-    SchemaBudget,
     SchemaFile,
-    Seed,
-    SpillFolder,
-    Strict,
     Table,
-    Unit,
+    add_options,
     find_input_files,
     parse_data,
 )
@@ -63,6 +40,7 @@ from tabpe.io.writers import check_suffix, make_table_writer
 from tabpe.synthesizers.tabpe import TabPE
 
 
+@add_options(TabPE)
 def synth(
     data: Data,
     output: Output,
@@ -71,37 +49,14 @@ def synth(
     password_env: PasswordEnv = None,
     schema: SchemaFile = None,
     private_schema: PrivateSchema = False,
-    schema_budget: SchemaBudget = 0.05,
-    drop: Drop = None,
-    strict: Strict = False,
-    label: Label = None,
-    epsilon: Epsilon = 1.0,
-    delta: Delta = None,
-    rows: Rows = None,
-    evolve: Evolve = None,
-    class_floor: ClassFloor = None,
-    preset: Preset = "best",
-    adjacency: Adjacent = "add-remove",
-    unit: Unit = None,
-    max_rows_per_user: MaxRows = None,
-    public_rows: PublicRows = None,
-    class_share: ClassShare = None,
-    noise: Noise = "opendp",
-    seed: Seed = None,
-    engine: EngineName = "auto",
-    address: Address = None,
-    memory_limit: MemoryLimit = None,
-    spill_dir: SpillFolder = None,
+    *,
     no_spill: NoSpill = False,
-    jobs: Jobs = None,
-    run_dir: RunDir = None,
-    dataset: Dataset = None,
-    ledger: LedgerFile = None,
-    require_budget: RequireBudget = False,
+    rows: Rows = None,
     save: Save = None,
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
+    **chosen: Any,
 ) -> None:
     """Make a synthetic table and its certificate from a private table.
 
@@ -113,7 +68,7 @@ def synth(
         written = [output, beside, *filter(None, [save])]
         private = parse_data(data, table, query, password_env)
         inputs = [*find_input_files(data), *filter(None, [schema])]
-        resumed = not force and run_dir is not None and beside.is_file()
+        resumed = not force and chosen["run_dir"] is not None and beside.is_file()
         if resumed:  # perhaps the files of this very run, which is checked when it is done
             check_free(output, beside, force=True, inputs=inputs)
             check_free(*filter(None, [save]), force=False, inputs=inputs)
@@ -123,34 +78,11 @@ def synth(
         validation.check_optional(validation.check_integer, "rows", rows, least=1)
         started = time.perf_counter()
         if not quiet:
-            _print_resumed(run_dir)
+            _print_resumed(chosen["run_dir"])
+        given = {"n_samples": rows} | _parse_options(chosen, no_spill=no_spill)
         model = TabPE(
-            epsilon=epsilon,
-            delta=delta,
-            label=label or None,
-            n_samples=rows if evolve is None else evolve,
-            class_floor=class_floor,
-            preset=preset,
-            adjacency=adjacency,
+            **given,
             schema="private" if private_schema else "declared",
-            schema_budget=schema_budget,
-            drop=drop or (),
-            strict=strict,
-            unit=unit,
-            max_rows_per_user=max_rows_per_user,
-            public_rows=public_rows,
-            public_shares=_parse_shares(class_share),
-            noise=noise,
-            engine=engine,
-            address=address,
-            memory_limit=memory_limit,
-            spill=_parse_spill(spill_dir, without=no_spill),
-            n_jobs=jobs,
-            run_dir=run_dir,
-            dataset=dataset,
-            ledger=ledger,
-            require_budget=require_budget,
-            random_state=seed,
             verbose=0 if quiet else 1,
         ).fit(private, schema)
         synthetic = model.sample(rows)
@@ -232,15 +164,19 @@ def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seco
     print_line("details", f"{certificate_path(output)}: every privacy spend")
 
 
-def _parse_spill(folder: Path | None, *, without: bool) -> Path | Literal[False] | None:
-    if without and folder is not None:
-        raise ParameterError(f"--spill-dir {folder}: not together with --no-spill.")
-    return False if without else folder
+def _parse_options(chosen: Mapping[str, Any], *, no_spill: bool) -> dict[str, Any]:
+    """Return the parameters of a model that were given."""
+    given = {name: value for name, value in chosen.items() if value not in (None, [])}
+    if no_spill and "spill" in given:
+        raise ParameterError(f"--spill-dir {given['spill']}: not together with --no-spill.")
+    if no_spill:
+        given["spill"] = False
+    if "public_shares" in given:
+        given["public_shares"] = _parse_shares(given["public_shares"])
+    return given
 
 
-def _parse_shares(given: list[str] | None) -> dict[str, float] | None:
-    if not given:
-        return None
+def _parse_shares(given: Sequence[str]) -> dict[str, float]:
     shares = {}
     for entry in given:
         name, separator, share = entry.rpartition("=")

@@ -5,6 +5,7 @@
 - `posterior`: weighted rows fitted to all measurements so far; `evidence`: the fit
 - `marginal_prior`: what noisy 1-way marginals say; `proposals`: where candidates are drawn
 - `constraint_repair`, `unique_keys`: rows that satisfy the constraints of the schema
+- `extensions`: operators, selection rules, distance weights and callbacks from outside
 """
 
 from tabpe.evolution.config import (
@@ -17,6 +18,13 @@ from tabpe.evolution.config import (
     resolve_strategy,
     serialize_strategy,
 )
+from tabpe.evolution.extensions import (
+    RoundPopulation,
+    SelectionRule,
+    VariationOperator,
+    VotedCandidates,
+    WeightRule,
+)
 from tabpe.evolution.posterior import apportion, fit_posterior
 from tabpe.evolution.private_evolution import EvolutionResult, evolve
 
@@ -26,7 +34,12 @@ __all__ = [
     "EvolutionResult",
     "Posterior",
     "QueryPlan",
+    "RoundPopulation",
+    "SelectionRule",
     "Strategy",
+    "VariationOperator",
+    "VotedCandidates",
+    "WeightRule",
     "apportion",
     "evolve",
     "fit_posterior",

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from tabpe._utils import validation
 from tabpe.accounting.calibration import BudgetShare, scale_shares
-from tabpe.errors import ParameterError
+from tabpe.errors import ParameterError, did_you_mean
+from tabpe.evolution.extensions import (
+    SelectionRule,
+    VariationOperator,
+    WeightRule,
+    check_extension,
+    compute_category_weight,
+    is_extension_name,
+    load_callable,
+    load_object,
+)
 from tabpe.measurement.histograms import VOTES
+from tabpe.schema import Schema
 
 SELECTIONS = ("two-stage", "sampling", "ranking")
 OPERATORS = ("random-walk", "genetic")
@@ -70,10 +82,13 @@ class Evolution:
         gamma: Power of the polynomial schedule; smaller falls earlier.
         schedule: `polynomial`, or `linear`, which is a gamma of 1.
         horizon: The round at which the final rate would be reached; None for `rounds`.
-        category_weight: What one differing category adds to a squared distance, lambda.
+        category_weight: What one differing category adds to a squared distance, lambda; or a
+            `WeightRule` from outside.
         step: Numbers move by a `gaussian` step, or by a `uniform` one up to the rate.
-        operator: `random-walk`, or `genetic`: crossover of one attribute and mutation of all.
-        selection: `two-stage`: sampling, then ranking; or one of the two in every round.
+        operator: `random-walk`; `genetic`: crossover of one attribute and mutation of all; or a
+            `VariationOperator` from outside.
+        selection: `two-stage`: sampling, then ranking; one of the two in every round; or a
+            `SelectionRule` from outside.
         sample_while_growing: Whether the round that first keeps parents still samples, as in
             the paper, or already ranks.
         votes: The number of nearest candidates that a row votes for.
@@ -82,6 +97,9 @@ class Evolution:
             and categories in every round; 0 for uniform draws.
         by_rank: How far numbers are moved towards their ranks, which the marginals show, for
             distances and steps: from 0 to 1.
+
+    What comes from outside is a function or a class of a module, or the text `module:object`, which
+    is what is kept of it (`tabpe.evolution.extensions`).
 
     Example:
         >>> import dataclasses
@@ -97,10 +115,10 @@ class Evolution:
     gamma: float = 0.2
     schedule: str = "polynomial"
     horizon: int | None = None
-    category_weight: float = 1 / 3
+    category_weight: float | str | WeightRule = 1 / 3
     step: str = "gaussian"
-    operator: str = "random-walk"
-    selection: str = "two-stage"
+    operator: str | VariationOperator = "random-walk"
+    selection: str | SelectionRule = "two-stage"
     sample_while_growing: bool = True
     votes: int = 1
     tilt: float = 0.0
@@ -117,10 +135,10 @@ class Evolution:
         validation.check_one_of("schedule", self.schedule, SCHEDULES)
         if self.horizon is not None:
             validation.check_integer("horizon", self.horizon, least=self.rounds)
-        validation.check_real("category_weight", self.category_weight, above=0)
+        _accept_weight(self)
         validation.check_one_of("step", self.step, STEPS)
-        validation.check_one_of("operator", self.operator, OPERATORS)
-        validation.check_one_of("selection", self.selection, SELECTIONS)
+        _accept_extension(self, "operator", OPERATORS)
+        _accept_extension(self, "selection", SELECTIONS)
         _check_votes(self.votes)
         validation.check_real("tilt", self.tilt, above=-10, below=10)
         if self.tilt and self.rounds > MOST_TILTED:
@@ -129,10 +147,10 @@ class Evolution:
                 f"each its own noise. Leave out tilt, or use fewer rounds."
             )
         _check_tables(self.tables, self.by_rank)
-        if self.tables and self.operator == "genetic":
+        if self.tables and self.operator != "random-walk":
             raise ParameterError(
-                f"tables={self.tables:g}: for operator='random-walk' only; 'genetic' draws values "
-                f"uniformly. Set tables=0, or use the other operator."
+                f"tables={self.tables:g}: for operator='random-walk' only; {self.operator!r} knows "
+                f"no marginals. Set tables=0, or use the other operator."
             )
 
     def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:  # noqa: ARG002
@@ -181,7 +199,8 @@ class Posterior:
         mutation_init: The mutation rate of the first round.
         mutation_final: The mutation rate of the last round.
         kept: The part of the rows that is not mutated.
-        category_weight: What one differing category adds to a squared distance.
+        category_weight: What one differing category adds to a squared distance; or a `WeightRule`
+            from outside, as in `Evolution`.
         spread: The prior standard deviation of the logarithm of a weight; None for one that grows
             with the number of classes.
         sweeps: Sweeps of the fit in each round.
@@ -204,7 +223,7 @@ class Posterior:
     mutation_init: float = 0.15
     mutation_final: float = 0.04
     kept: float = 0.5
-    category_weight: float = 1 / 3
+    category_weight: float | str | WeightRule = 1 / 3
     spread: float | None = None
     sweeps: int = 10
     last_sweeps: int = 30
@@ -228,7 +247,7 @@ class Posterior:
                 name, validation.check_real(name, getattr(self, name), above=0)
             )
         validation.check_fraction("kept", self.kept)
-        validation.check_real("category_weight", self.category_weight, above=0)
+        _accept_weight(self)
         validation.check_optional(validation.check_real, "spread", self.spread, above=0)
         validation.check_integer("sweeps", self.sweeps, least=1)
         validation.check_integer("last_sweeps", self.last_sweeps, least=1)
@@ -271,15 +290,71 @@ _KINDS: dict[str, type[Evolution | Posterior]] = {"evolution": Evolution, "poste
 def resolve_strategy(preset: Any) -> Strategy:
     """Return the settings of a preset by its name; settings are returned unchanged.
 
+    A name is that of a preset or the `module:object` of settings from outside. Fields that replace
+    its own may follow.
+
     Example:
         >>> resolve_strategy("paper").rounds
         15
+        >>> resolve_strategy("paper,rounds=20,operator=my_ops:walk").operator
+        'my_ops:walk'
     """
     if isinstance(preset, (Evolution, Posterior)):
         return preset
     if not isinstance(preset, str):
         raise ParameterError(f"preset={preset!r}: expected a name, an Evolution or a Posterior.")
-    return PRESETS[validation.check_one_of("preset", preset, list(PRESETS))]
+    name, *changes = (part.strip() for part in preset.split(","))
+    if is_extension_name(name):
+        found = load_object("preset", name)
+    else:
+        found = PRESETS[validation.check_one_of("preset", name, list(PRESETS))]
+    if not isinstance(found, (Evolution, Posterior)):
+        raise ParameterError(f"preset={name!r}: expected an Evolution or a Posterior there.")
+    return replace(found, **dict(_parse_change(text, found) for text in changes))
+
+
+def _parse_change(text: str, strategy: Strategy) -> tuple[str, Any]:
+    """Return the name and the value of a field: a JSON value, or else text."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    known = [field.name for field in fields(strategy)]
+    if not equals or name not in known:
+        raise ParameterError(
+            f"preset: {text!r}: expected FIELD=VALUE of {type(strategy).__name__}: "
+            f"{did_you_mean(name, known)}"
+        )
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def list_extensions(strategy: Strategy) -> dict[str, str]:
+    """Return the fields of a strategy that come from outside the package, as `module:object`.
+
+    Example:
+        >>> list_extensions(Evolution(selection="my_ops:tournament"))
+        {'selection': 'my_ops:tournament'}
+    """
+    return {name: given for name, given in asdict(strategy).items() if is_extension_name(given)}
+
+
+def apply_weight_rule(strategy: Strategy, schema: Schema) -> Strategy:
+    """Return a strategy whose category weight is a number, whatever rule it came from."""
+    given = strategy.category_weight
+    if not is_extension_name(given):
+        return strategy
+    return replace(strategy, category_weight=compute_category_weight(str(given), schema))
+
+
+def get_category_weight(strategy: Strategy) -> float:
+    """Return the category weight of a strategy, to which `apply_weight_rule` was applied."""
+    return validation.check_real("category_weight", strategy.category_weight, above=0)
+
+
+def check_extensions(strategy: Strategy) -> None:
+    """Refuse settings whose parts from outside can not be loaded."""
+    for field, name in list_extensions(strategy).items():
+        load_callable(field, name)
 
 
 def serialize_strategy(strategy: Strategy) -> dict[str, Any]:
@@ -310,6 +385,20 @@ def plan_two_way_marginals(share: float, columns: int) -> tuple[BudgetShare, ...
     """Return the share of the 2-way marginals of all pairs of columns."""
     pairs = math.comb(columns, 2)
     return (BudgetShare(PAIRS, share, pairs),) if share and pairs else ()
+
+
+def _accept_extension(strategy: Strategy, field: str, known: Sequence[str]) -> None:
+    """Replace an object from outside by its `module:object`."""
+    name = check_extension(field, getattr(strategy, field), known)
+    object.__setattr__(strategy, field, name)
+
+
+def _accept_weight(strategy: Strategy) -> None:
+    given = strategy.category_weight
+    if is_extension_name(given) or callable(given):
+        _accept_extension(strategy, "category_weight", ())
+    else:
+        validation.check_real("category_weight", given, above=0)
 
 
 def _check_votes(votes: int) -> None:

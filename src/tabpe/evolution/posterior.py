@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from tabpe.backends.nearest import build_index, find_first_equals
 from tabpe.encoding import Records
-from tabpe.evolution.config import Posterior
+from tabpe.evolution.config import Posterior, get_category_weight
 from tabpe.evolution.evidence import (
     CellCounts,
     Evidence,
@@ -39,6 +39,7 @@ from tabpe.evolution.evidence import (
     fit_weights,
     sum_by_cell,
 )
+from tabpe.evolution.extensions import RoundObserver, ignore_round
 from tabpe.evolution.marginal_prior import MarginalPrior
 from tabpe.evolution.private_evolution import EvolutionResult, VoteQuery, draw_systematic
 from tabpe.evolution.proposals import MarginalProposal
@@ -276,6 +277,7 @@ def fit_posterior(
     floor: int = 0,
     jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
+    observe: RoundObserver = ignore_round,
 ) -> EvolutionResult:
     """Fit a pool of rows to noisy votes and marginals, and draw rows from it.
 
@@ -293,6 +295,7 @@ def fit_posterior(
         floor: The fewest synthetic rows of a class, if it has any; 0 for its share.
         jobs: Threads that search the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
+        observe: Called with the pool, after each round.
     """
     proposal = replace(proposal, prior=lift_small_classes(proposal.prior, extent.pool, floor))
     pool = _make_first_pool(proposal, config, extent, _make_generator(seed, 0))
@@ -307,7 +310,7 @@ def fit_posterior(
             candidates,
             *votes,
             votes_per_row=config.votes,
-            category_weight=config.category_weight,
+            category_weight=get_category_weight(config),
             jobs=jobs,
         )
         pool = _resample_pool(pool, proposal, config, index, rng)
@@ -318,6 +321,7 @@ def fit_posterior(
         if index + 1 == trial and not votes_help(history):
             return EvolutionResult([], history, votes_help=False)
         pool = _fit_pool(pool, proposal.prior, config, extent, last=index + 1 == config.rounds)
+        observe(pool.rows.plain, pool.rows.classes, pool.weights, history[-1])
     rng = _make_generator(seed, config.rounds + 1)
     pool = _sharpen_labels(pool, proposal.prior, config, extent, rng, jobs=jobs)
     chosen = _draw_output(pool, proposal.prior, extent.rows, floor, rng)
@@ -473,7 +477,7 @@ def _sharpen_labels(
     if not (config.sharpness and config.rounds and len(prior.sizes) > 1):
         return pool
     drawn = draw_systematic(pool.weights, compute_draw_count(extent.candidates), rng)
-    share = compute_agreement(pool.rows, drawn, config.category_weight, jobs=jobs)
+    share = compute_agreement(pool.rows, drawn, get_category_weight(config), jobs=jobs)
     sharper = _scale_to_sizes(
         pool.weights * share**config.sharpness, pool.rows.classes, prior.sizes
     )

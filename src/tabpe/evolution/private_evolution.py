@@ -16,6 +16,15 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Records
 from tabpe.evolution.config import Evolution
+from tabpe.evolution.extensions import (
+    RoundObserver,
+    VotedCandidates,
+    apply_rule,
+    freeze_array,
+    freeze_rows,
+    ignore_round,
+    is_extension_name,
+)
 from tabpe.evolution.proposals import Proposal
 from tabpe.measurement import NoisyCounts
 
@@ -26,14 +35,15 @@ class EvolutionRound:
 
     Args:
         index: Its number, from 0.
-        samples: Whether it draws in proportion to the votes, or takes the top.
+        selection: `sampling` in proportion to the votes, `ranking`, which takes the top, or the
+            `module:object` of a rule from outside.
         variations: Variations of each selected row.
         keeps_parents: Whether the selected rows are candidates of the next round too.
         mutation_rate: Its mutation rate.
     """
 
     index: int
-    samples: bool
+    selection: str
     variations: int
     keeps_parents: bool
     mutation_rate: float
@@ -43,8 +53,9 @@ def plan_rounds(config: Evolution) -> tuple[EvolutionRound, ...]:
     """Return the rounds of an evolution.
 
     Example:
-        >>> [(r.samples, r.variations) for r in plan_rounds(Evolution(rounds=4, sampling_rounds=1))]
-        [(True, 1), (True, 3), (False, 3), (False, 3)]
+        >>> rounds = plan_rounds(Evolution(rounds=4, sampling_rounds=1))
+        >>> [(step.selection, step.variations) for step in rounds]
+        [('sampling', 1), ('sampling', 3), ('ranking', 3), ('ranking', 3)]
     """
     return tuple(_plan_round(config, index) for index in range(config.rounds))
 
@@ -62,14 +73,15 @@ def compute_mutation_rate(config: Evolution, index: int) -> float:
 
 
 def _plan_round(config: Evolution, index: int) -> EvolutionRound:
-    grows = index >= config.sampling_rounds
-    samples = index < config.sampling_rounds + int(config.sample_while_growing)
-    if config.selection != "two-stage":
-        samples = config.selection == "sampling"
-        grows = not samples
+    grows, selection = index >= config.sampling_rounds, str(config.selection)
+    if selection == "two-stage":
+        samples = index < config.sampling_rounds + int(config.sample_while_growing)
+        selection = "sampling" if samples else "ranking"
+    elif not is_extension_name(selection):
+        grows = selection == "ranking"
     return EvolutionRound(
         index=index,
-        samples=samples,
+        selection=selection,
         variations=config.variations if grows else 1,
         keeps_parents=grows,
         mutation_rate=compute_mutation_rate(config, index),
@@ -77,11 +89,6 @@ def _plan_round(config: Evolution, index: int) -> EvolutionRound:
 
 
 Votes = NDArray[np.int64]
-
-
-def select_candidates(votes: Votes, size: int, rng: np.random.Generator, *, samples: bool) -> Votes:
-    """Return the indices of `size` candidates, sampled by votes or the top ones."""
-    return sample_by_votes(votes, size, rng) if samples else rank_by_votes(votes, size)
 
 
 def sample_by_votes(votes: Votes, size: int, rng: np.random.Generator) -> Votes:
@@ -150,6 +157,7 @@ def evolve(
     *,
     seed: int,
     on_round: Callable[[int], None] = lambda _: None,
+    observe: RoundObserver = ignore_round,
 ) -> EvolutionResult:
     """Evolve `sizes[c]` rows for every class c.
 
@@ -161,6 +169,7 @@ def evolve(
             its number.
         seed: Drives the random choices here, and none of the noise.
         on_round: Called with the number of rounds done, before each round.
+        observe: Called with the selected rows, after each round.
 
     Returns:
         The selected rows of the last round.
@@ -176,12 +185,9 @@ def evolve(
         measured = vote([proposal.to_voting_space(rows) for rows in population], step.index)
         history.append(_make_record(step, population, measured))
         rngs = [_make_generator(seed, step.index + 1, label) for label in range(len(sizes))]
-        parents = [
-            candidates.take(select_candidates(counts, size, rng, samples=step.samples))
-            for candidates, counts, size, rng in zip(
-                population, measured.values, sizes, rngs, strict=True
-            )
-        ]
+        parents = _select_parents(population, measured, sizes, step, rngs)
+        classes = np.repeat(np.arange(len(sizes)), [len(rows) for rows in parents])
+        observe(Records.concat(parents), classes, np.ones(len(classes)), history[-1])
         if step.index + 1 < config.rounds:
             vary = partial(proposal.vary_rows, rate=step.mutation_rate, config=config)
             population = [
@@ -189,6 +195,29 @@ def evolve(
                 for label, (rows, rng) in enumerate(zip(parents, rngs, strict=True))
             ]
     return EvolutionResult(parents, history)
+
+
+def _select_parents(
+    population: Sequence[Records],
+    measured: NoisyCounts,
+    sizes: Sequence[int],
+    step: EvolutionRound,
+    rngs: Sequence[np.random.Generator],
+) -> list[Records]:
+    """Return the selected candidates of each class."""
+    parents = []
+    for label, (candidates, size, rng) in enumerate(zip(population, sizes, rngs, strict=True)):
+        votes = measured.values[label]
+        if is_extension_name(step.selection):
+            rows, shown = freeze_rows(candidates), freeze_array(votes / measured.scale)
+            voted = VotedCandidates(rows, shown, measured.sigma, size, label, step.index)
+            chosen = apply_rule(step.selection, voted, rng)
+        elif step.selection == "sampling":
+            chosen = sample_by_votes(votes, size, rng)
+        else:
+            chosen = rank_by_votes(votes, size)
+        parents.append(candidates.take(chosen))
+    return parents
 
 
 def _make_offspring(
@@ -204,7 +233,7 @@ def _make_record(
     noisy = np.concatenate([*measured.values, np.empty(0, dtype=np.int64)])
     return {
         "round": step.index + 1,
-        "selection": "sampling" if step.samples else "ranking",
+        "selection": step.selection,
         "mutation_rate": step.mutation_rate,
         "sigma": measured.sigma,
         "population": sum(len(candidates) for candidates in population),

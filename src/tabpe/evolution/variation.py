@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tabpe.encoding import Records, RecordSpace
 from tabpe.encoding.records import Codes, Floats
 from tabpe.evolution.config import Evolution
+from tabpe.evolution.extensions import apply_operator, is_extension_name
 
 
 def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:
@@ -41,6 +42,8 @@ def vary_rows(
     """Return one variation of each row, by the operator of the settings."""
     if config.operator == "genetic":
         return cross_and_mutate(rows, space, rate, rng)
+    if is_extension_name(config.operator):
+        return apply_operator(str(config.operator), rows, space, rate, rng)
     return random_walk(rows, space, rate, rng, step=config.step)
 
 

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,9 @@ from tabpe.errors import (
     ParameterError,
     SchemaError,
 )
-from tabpe.evolution import QueryPlan, Strategy, serialize_strategy
+from tabpe.evolution import QueryPlan, RoundPopulation, Strategy, serialize_strategy
+from tabpe.evolution.config import apply_weight_rule, get_category_weight, list_extensions
+from tabpe.evolution.extensions import compute_source_digest
 from tabpe.io import TableSource
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
@@ -52,8 +55,8 @@ S = TypeVar("S")
 
 PROVISIONAL_DELTA = 1e-6
 # The groups of options.
-GUARANTEE, PUBLIC, LEDGER = "The guarantee", "What is public", "Ledger and crashes"
-SEARCH, MACHINE = "The search", "The machine"
+GUARANTEE, PUBLIC, LEDGER = "Privacy guarantee", "What is public", "Ledger and resuming"
+SEARCH, MACHINE = "Evolution", "Engine and resources"
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,11 @@ class DeclaredOption:
     type: Any
     default: Any
     option: Option
+
+    @property
+    def plain_default(self) -> Any:
+        """The default as it is written on a command line: the value of a member of an enum."""
+        return self.default.value if isinstance(self.default, enum.Enum) else self.default
 
 
 def list_options(synthesizer: type) -> list[DeclaredOption]:
@@ -366,6 +374,8 @@ class RunSettings:
         charge: The ledger that it is charged to, if any.
         on_round: Called with the number of rounds done.
         on_ready: Called with how many shards of a cluster have answered, and how many there are.
+        on_population: Called with what each round has made, if anyone wants to see it.
+        notes: What a reader of the certificate should know.
     """
 
     schema: Schema | PartialSchema
@@ -380,6 +390,8 @@ class RunSettings:
     charge: LedgerCharge | None
     on_round: Callable[[int], None]
     on_ready: Callable[[int, int], None] = lambda _done, _all: None
+    on_population: Callable[[RoundPopulation], None] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def partial_schema(self) -> PartialSchema | None:
@@ -398,6 +410,14 @@ class RunSettings:
         return self.config.plan_queries(
             count_columns(schema), self.classes, count_listed_columns(schema)
         )
+
+    def weigh_categories(self, schema: Schema) -> RunSettings:
+        """Return settings with the weight that a rule from outside gives to categories, if any."""
+        config, rule = apply_weight_rule(self.config, schema), self.config.category_weight
+        if config is self.config:
+            return self
+        note = f"category_weight is {get_category_weight(config):g}, by {rule}"
+        return dataclasses.replace(self, config=config, notes=(*self.notes, note))
 
     def make_encoder(self, schema: Schema) -> Encoder:
         """Return how the private rows are encoded."""
@@ -423,7 +443,10 @@ class RunSettings:
             "random_state": self.seed,
             "dataset": None if self.charge is None else self.charge.dataset,
         }
-        return {"configuration": configuration, "schema": self.schema.digest}
+        names = list_extensions(self.config).values()
+        outside = {name: compute_source_digest(name) for name in names}
+        codes = {"code from outside": outside} if outside else {}
+        return {"configuration": configuration, "schema": self.schema.digest, **codes}
 
 
 def count_classes(schema: Schema | PartialSchema) -> int:

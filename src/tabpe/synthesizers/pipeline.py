@@ -33,8 +33,9 @@ from tabpe.encoding.marginals import Marginal
 from tabpe.encoding.voting_space import RankTransform
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
-from tabpe.evolution.config import COLUMNS, PAIRS
+from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
 from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.extensions import make_observer
 from tabpe.evolution.marginal_prior import (
     MarginalPrior,
     NoisyMarginal,
@@ -422,7 +423,15 @@ def _run_evolution(
     weights = ConstraintSet.from_encoder(_get_encoder(session)).exclude_classes(facts.weights)
     sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
     vote = _make_vote_query(ready.session, _agree_on_votes(facts, session, settings), settings)
-    evolved = evolve(ready.proposal, sizes, config, vote, seed=seed, on_round=settings.on_round)
+    evolved = evolve(
+        ready.proposal,
+        sizes,
+        config,
+        vote,
+        seed=seed,
+        on_round=settings.on_round,
+        observe=make_observer(settings.on_population, _get_encoder(session)),
+    )
     return GeneratedRows(evolved, facts)
 
 
@@ -451,6 +460,7 @@ def _run_posterior(
             floor=settings.request.floor,
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
+            observe=make_observer(settings.on_population, _get_encoder(session)),
         )
 
     evolved = fit(ready.proposal, config)
@@ -717,10 +727,13 @@ def _run_pipeline(
             folder.check_fingerprint(_compute_fingerprint(backend, settings))
         session = PrivateSession(backend, journal.account, noise, request.neighbours, journal)
         resolved = merge_rare(resolve_schema(session, settings), session, settings)
-        encoder = settings.make_encoder(resolved.schema)
-        reading = EncodedReading(encoder, settings.config.category_weight, "votes")
-        session = dataclasses.replace(session, reading=reading)
-        made = make_rows(session, resolved, settings, seed=begun.seed)
+        weighed = settings.weigh_categories(resolved.schema)
+        encoder, weight = (
+            settings.make_encoder(resolved.schema),
+            get_category_weight(weighed.config),
+        )
+        session = dataclasses.replace(session, reading=EncodedReading(encoder, weight, "votes"))
+        made = make_rows(session, resolved, weighed, seed=begun.seed)
     certificate = certify_run(
         request,
         made.facts,
@@ -731,7 +744,7 @@ def _run_pipeline(
         unit=settings.unit,
         strict=settings.strict,
         created=begun.started,
-        notes=(*resolved.notes, *made.notes),
+        notes=(*resolved.notes, *made.notes, *weighed.notes),
     )
     return PipelineResult(made.evolved, certificate, resolved.schema, begun.seed)
 

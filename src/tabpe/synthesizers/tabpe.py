@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,11 +18,14 @@ from tabpe.errors import ArchiveError, ParameterError, did_you_mean
 from tabpe.evolution import (
     Evolution,
     Posterior,
+    RoundPopulation,
     Strategy,
     parse_strategy,
     resolve_strategy,
     serialize_strategy,
 )
+from tabpe.evolution.config import check_extensions
+from tabpe.evolution.extensions import resolve_callback
 from tabpe.io import TableSource, use_source
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import PartialSchema, Schema
@@ -62,7 +65,14 @@ from tabpe.synthesizers.pipeline import check_size, run
 
 RESOURCE_PARAMETERS = ("engine", "address", "memory_limit", "spill", "n_jobs")
 # What stays here when a model is saved: folders and sizes are nobody else's business.
-UNSAVED_PARAMETERS = (*RESOURCE_PARAMETERS, "run_dir", "ledger", "dataset", "require_budget")
+UNSAVED_PARAMETERS = (
+    *RESOURCE_PARAMETERS,
+    "run_dir",
+    "ledger",
+    "dataset",
+    "require_budget",
+    "on_round",
+)
 
 
 @document_options
@@ -131,6 +141,8 @@ class TabPE(Fitted):
             "How many rows to make; None for as many as there are private ones, or, with an "
             "`Evolution`, for a tenth of them.",
             SEARCH,
+            brief="Rows to generate, if other than --rows.",
+            flags=("--evolve",),
             check=check_optional_count,
         ),
     ] = None
@@ -140,7 +152,7 @@ class TabPE(Fitted):
             "The fewest rows to make of every class that has any; None for as many as its "
             "share says.",
             SEARCH,
-            brief="Rows to make of every class, at least.",
+            brief="Rows to generate of every class, at least.",
             flags=("--class-floor",),
             check=check_optional_count,
         ),
@@ -149,9 +161,11 @@ class TabPE(Fitted):
         str | Strategy,
         Option(
             "`best`, `paper`, `reference`, or settings of your own: a `Posterior` or an "
-            "`Evolution`.",
+            "`Evolution`, or the `module:object` of one. Fields may follow a name, as in "
+            "`paper,rounds=20`.",
             SEARCH,
-            brief="'best', 'paper' or 'reference'.",
+            brief="'best', 'paper', 'reference' or MODULE:NAME; fields may follow: "
+            "'paper,rounds=20'.",
             flags=("--preset",),
             terminal=str,
         ),
@@ -180,7 +194,7 @@ class TabPE(Fitted):
         Option(
             "Which part of the budget a privately estimated schema takes.",
             PUBLIC,
-            brief="Part of the budget that estimating the schema takes.",
+            brief="Share of the budget for estimating the schema.",
             flags=("--schema-budget",),
             check=check_share,
         ),
@@ -190,7 +204,7 @@ class TabPE(Fitted):
         Option(
             "With an estimated schema: columns to leave out, such as names and ids.",
             PUBLIC,
-            brief="A column to leave out of an estimated schema; may be repeated.",
+            brief="A column to leave out of a private schema; may be repeated.",
             flags=("--drop",),
             terminal=list[str] | None,
         ),
@@ -215,7 +229,7 @@ class TabPE(Fitted):
             "The column of user ids, if a user may have several rows: the guarantee is "
             "user-level then. None for a guarantee to rows.",
             GUARANTEE,
-            brief="The column of user ids: protects users, not rows.",
+            brief="The column of user ids, for user-level privacy.",
             flags=("--unit",),
         ),
     ] = None
@@ -224,7 +238,7 @@ class TabPE(Fitted):
         Option(
             "The most rows of a user that count, chosen at random; None for 10.",
             GUARANTEE,
-            brief="Rows of a user that count; 10.",
+            brief="Rows of a user that count; 10 if left out.",
             flags=("--max-rows-per-user",),
         ),
     ] = None
@@ -233,6 +247,9 @@ class TabPE(Fitted):
         Option(
             "Share of each class, if that is public knowledge; None to measure it with budget.",
             PUBLIC,
+            brief="CLASS=SHARE, if publicly known; once for each class.",
+            flags=("--class-share",),
+            terminal=list[str] | None,
         ),
     ] = None
     public_rows: Annotated[
@@ -257,7 +274,7 @@ class TabPE(Fitted):
         Option(
             "`opendp`, which is exact, or `table`, which is faster and takes a tiny part of delta.",
             GUARANTEE,
-            brief="'opendp' is exact; 'table' is faster, and nearly exact.",
+            brief="'opendp' is exact; 'table' is faster, with a tiny sampling error.",
             flags=("--noise",),
             terminal=str,
         ),
@@ -303,6 +320,9 @@ class TabPE(Fitted):
             "for the folder of the system for temporary files; False to encode them in every "
             "round.",
             MACHINE,
+            brief="Folder to stream from; the temporary one if left out.",
+            flags=("--spill-dir",),
+            terminal=Path | None,
         ),
     ] = None
     n_jobs: Annotated[
@@ -320,7 +340,7 @@ class TabPE(Fitted):
             "A folder that keeps noisy measurements: after a crash the same `fit` goes on "
             "from there, and what was measured is not charged again.",
             LEDGER,
-            brief="A folder to go on from after a crash.",
+            brief="A folder to resume from after a crash.",
             flags=("--run-dir",),
             terminal=Path | None,
         ),
@@ -332,7 +352,7 @@ class TabPE(Fitted):
             "read, and which refuses what exceeds the total of the data set. None for no "
             "ledger.",
             LEDGER,
-            brief="Its name in a ledger, to which it is charged.",
+            brief="The data set in a ledger to charge.",
             flags=("--dataset",),
         ),
     ] = None
@@ -355,12 +375,23 @@ class TabPE(Fitted):
             flags=("--require-budget",),
         ),
     ] = False
+    on_round: Annotated[
+        Callable[[RoundPopulation], None] | str | None,
+        Option(
+            "Called after each round with a `RoundPopulation`: the rows made so far, which are "
+            "public. A function, or the text `module:object`.",
+            SEARCH,
+            brief="A function MODULE:NAME that sees the rows of each round.",
+            flags=("--on-round",),
+            terminal=str | None,
+        ),
+    ] = None
     random_state: Annotated[
         int | None,
         Option(
-            "Seed of the search. It never seeds the noise.",
+            "Seed of the evolution. It never seeds the noise.",
             SEARCH,
-            brief="Seed of the search; the noise takes none.",
+            brief="Seed of the evolution; the noise takes none.",
             flags=("--seed",),
         ),
     ] = None
@@ -477,6 +508,7 @@ class TabPE(Fitted):
         """Return what a run needs, all of it checked."""
         check_options(self)
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
+        check_extensions(config)
         charge = open_charge(
             self.ledger, self.dataset, self.unit, require_budget=self.require_budget
         )
@@ -494,6 +526,7 @@ class TabPE(Fitted):
             run_dir=parse_path("run_dir", self.run_dir),
             charge=charge,
             on_round=lambda _: None,
+            on_population=resolve_callback(self.on_round),
         )
         check_noise(settings.request, settings.classes, settings.query_plan, noise)
         return settings

@@ -6,11 +6,15 @@ from tabpe.evolution import PRESETS, Evolution
 from tabpe.evolution.private_evolution import compute_mutation_rate, plan_rounds
 
 
+def is_sampling(step):
+    return step.selection == "sampling"
+
+
 @pytest.mark.parametrize("t", range(15))
 def test_the_paper_preset_follows_the_paper(t):
     step = plan_rounds(PRESETS["paper"])[t]
     assert step.index == t
-    assert step.samples == (t <= 5)
+    assert is_sampling(step) == (t <= 5)
     assert step.keeps_parents == (t >= 5)
     assert step.variations == (1 if t < 5 else 3)
     assert step.mutation_rate == pytest.approx(0.5 - 0.48 * (t / 15) ** 0.2)
@@ -19,7 +23,7 @@ def test_the_paper_preset_follows_the_paper(t):
 @pytest.mark.parametrize("t", range(14))
 def test_the_reference_preset_follows_the_published_code(t):
     step = plan_rounds(PRESETS["reference"])[t]
-    assert step.samples == (t < 4)
+    assert is_sampling(step) == (t < 4)
     assert step.keeps_parents == (t >= 4)
     assert step.variations == (1 if t < 4 else 3)
     assert step.mutation_rate == pytest.approx(0.5 - 0.49 * (t / 15) ** 0.2)
@@ -50,18 +54,18 @@ def test_rates_fall_and_stay_above_the_final_one(preset):
 
 def test_sampling_alone_never_ranks_nor_grows():
     steps = plan_rounds(Evolution(selection="sampling"))
-    assert all(step.samples and not step.keeps_parents for step in steps)
+    assert all(is_sampling(step) and not step.keeps_parents for step in steps)
     assert {step.variations for step in steps} == {1}
 
 
 def test_ranking_alone_never_samples_and_always_grows():
     steps = plan_rounds(Evolution(selection="ranking"))
-    assert not any(step.samples for step in steps)
+    assert not any(is_sampling(step) for step in steps)
     assert all(step.keeps_parents and step.variations == 3 for step in steps)
 
 
 def test_without_sampling_rounds_only_the_growing_round_samples():
-    assert [step.samples for step in plan_rounds(Evolution(rounds=3, sampling_rounds=0))] == [
+    assert [is_sampling(step) for step in plan_rounds(Evolution(rounds=3, sampling_rounds=0))] == [
         True,
         False,
         False,
@@ -69,4 +73,4 @@ def test_without_sampling_rounds_only_the_growing_round_samples():
 
 
 def test_sampling_rounds_beyond_the_last_are_all_sampled():
-    assert all(step.samples for step in plan_rounds(Evolution(rounds=3, sampling_rounds=9)))
+    assert all(is_sampling(step) for step in plan_rounds(Evolution(rounds=3, sampling_rounds=9)))

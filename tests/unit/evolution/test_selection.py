@@ -10,12 +10,15 @@ from tabpe.evolution.private_evolution import (
     draw_systematic,
     rank_by_votes,
     sample_by_votes,
-    select_candidates,
 )
 
 
 def rng():
     return np.random.default_rng(5)
+
+
+def select(votes, size, *, samples):
+    return sample_by_votes(votes, size, rng()) if samples else rank_by_votes(votes, size)
 
 
 def test_sampling_is_proportional_to_positive_votes():
@@ -56,7 +59,7 @@ def test_ranking_takes_negative_votes_where_nothing_else_is_left():
 @settings(deadline=None, max_examples=100)
 def test_selection_gives_as_many_places_as_asked(votes, samples, data):
     size = data.draw(st.integers(0, len(votes)))
-    chosen = select_candidates(np.array(votes), size, rng(), samples=samples)
+    chosen = select(np.array(votes), size, samples=samples)
     assert len(chosen) == size
     assert ((chosen >= 0) & (chosen < len(votes))).all()
     assert samples or len(set(chosen.tolist())) == size
@@ -64,7 +67,7 @@ def test_selection_gives_as_many_places_as_asked(votes, samples, data):
 
 @pytest.mark.parametrize("samples", [True, False])
 def test_an_empty_class_selects_nobody(samples):
-    assert select_candidates(np.array([], dtype=np.int64), 0, rng(), samples=samples).tolist() == []
+    assert select(np.array([], dtype=np.int64), 0, samples=samples).tolist() == []
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 3.0], [0.0, 0.0, 1.0], [1e-300, 1e300]])

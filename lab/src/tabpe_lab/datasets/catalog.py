@@ -1,20 +1,23 @@
-"""The data sets of the paper by name: `load` and `names`."""
+"""Data sets by name, those of the paper, or by the path of a file: `load` and `names`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from tabpe._utils import validation
 from tabpe.errors import ParameterError, did_you_mean
+from tabpe.io import read_table
 from tabpe.schema import Schema
 from tabpe_lab.datasets import recorded, simulated
 from tabpe_lab.datasets.dataset import AUTHORS_SEED, Dataset, DataSplit, Order, split
 
+FILES = (".csv", ".parquet")
 _UCI = "CC BY 4.0 (UCI)"
 _OURS = "none needed: drawn by tabpe"
 
@@ -55,17 +58,28 @@ def names() -> tuple[str, ...]:
     return tuple(_ENTRIES)
 
 
-def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset:
-    """Return a data set of the paper, with its public schema and its split.
+def is_file_name(name: str) -> bool:
+    """Return whether a data set is a file of one's own.
+
+    Example:
+        >>> is_file_name("ward/patients.csv"), is_file_name("adult")
+        (True, False)
+    """
+    return Path(name).suffix.lower() in FILES
+
+
+def load(name: str, *, split_seed: int | None = None, **options: Any) -> Dataset:
+    """Return a data set, with its public schema and its split.
 
     Files are looked for in the folder that `TABPE_DATA` names, in `../shared/data`, and in the
     cache of this user; what is in none of them is downloaded from its public source.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()`, or the path of a CSV or Parquet file.
         split_seed: Seed of a split of all rows by 70, 15 and 15 percent; None for the split of the
             paper's authors where it is known, else for one with seed 0.
-        options: Of simulated data: `rows`; of `xor` also `features`.
+        options: Of simulated data: `rows`; of `xor` also `features`; of a file `schema`, the path
+            of its schema.
 
     Raises:
         ParameterError: If there is no such data set or option.
@@ -78,6 +92,8 @@ def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset
         >>> data.split
         '70/15/15, stratified, seed 0'
     """
+    if is_file_name(name):
+        return _load_file(name, split_seed or 0, **options)
     entry = _ENTRIES[validation.check_one_of("name", name, names())]
     chosen = _check_options(name, entry, options)
     seed = validation.check_optional(validation.check_integer, "split_seed", split_seed, least=0)
@@ -94,6 +110,29 @@ def load(name: str, *, split_seed: int | None = None, **options: int) -> Dataset
         source=entry.source,
         licence=entry.licence,
         split=words,
+    )
+
+
+def _load_file(path: str, seed: int, schema: str | None = None, **others: Any) -> Dataset:
+    """Return the rows of a file, split."""
+    if schema is None or others:
+        raise ParameterError(f"{path}: expected one option, schema: the path of its schema file.")
+    declared = Schema.load(schema)
+    if not isinstance(declared.label, str) or declared.label_cuts is not None:
+        raise ParameterError(f"{schema}: label: expected one column with a list of values.")
+    table = read_table(Path(path)).select([column.name for column in declared.columns])
+    parts = split(table, declared.label, seed)
+    return Dataset(
+        name=path,
+        title=Path(path).stem,
+        schema=declared,
+        train=parts.train,
+        validation=parts.validation,
+        test=parts.test,
+        order="own",
+        source=path,
+        licence="not known",
+        split=f"70/15/15, stratified, seed {seed}",
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tabpe.schema import Schema
 
-Order = Literal["high", "low", "simulated"]
+Order = Literal["high", "low", "simulated", "own"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DataSplit:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set of the paper.
+    """A data set.
 
     Args:
         name: Its name in the catalogue.
@@ -37,8 +37,8 @@ class Dataset:
         train: Training rows.
         validation: Validation rows.
         test: Test rows.
-        order: `high` or `low` order of correlation, as the paper groups its data sets, or
-            `simulated`.
+        order: `high` or `low` order of correlation, as the paper groups its data sets,
+            `simulated`, or `own` for a file.
         source: Where the rows come from.
         licence: The terms that are commonly stated for it; its source has the last word.
         split: How the rows were split.

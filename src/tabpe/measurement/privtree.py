@@ -41,7 +41,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from tabpe._utils import validation
 from tabpe.accounting.noise import SelectionSource
@@ -85,6 +84,8 @@ class TreeGrowth:
     @property
     def width(self) -> float:
         """The range of the privacy losses of a tree, rounded up: up + 1 / scale."""
+        from scipy.special import expit
+
         step, fall = 1 / self.scale, self.decay / self.scale
         terms = math.ceil(50 / fall) + 2
         scores = step - fall + fall * np.arange(terms)

@@ -345,14 +345,14 @@ def test_an_interrupt_is_one_line(synth, folder, monkeypatch):
 # Says when it is in the middle of a run, and stays there.
 LONG_RUN = """
 import signal, sys, time
-from tabpe import measurement as measure
+from tabpe.measurement import PrivateSession
 from tabpe.cli import main
 
 def votes(*_, **__):
     print("voting", flush=True)
     time.sleep(3600)
 
-measure.measure_votes = votes
+PrivateSession.count_votes = votes
 signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background ignores it.
 sys.argv = ["tabpe", *sys.argv[1:]]
 main()

@@ -40,7 +40,7 @@ def demo(
         print_line("private", f"{private}: {size}")
         print_line("public", f"{schema_file}: what is public about them")
     saved, page = folder / "run.tabpe", folder / "report.html"
-    options: dict[str, Any] = {"epsilon": epsilon, "seed": 0, "save": saved, "force": True}
+    options: dict[str, Any] = {"epsilon": epsilon, "random_state": 0, "save": saved, "force": True}
     synth.synth(str(private), output, schema=schema_file, **options)
     with report_errors():
         _compare_pattern(real, output)

@@ -68,7 +68,7 @@ def synth(
         written = [output, beside, *filter(None, [save])]
         private = parse_data(data, table, query, password_env)
         inputs = [*find_input_files(data), *filter(None, [schema])]
-        resumed = not force and chosen["run_dir"] is not None and beside.is_file()
+        resumed = not force and chosen.get("run_dir") is not None and beside.is_file()
         if resumed:  # perhaps the files of this very run, which is checked when it is done
             check_free(output, beside, force=True, inputs=inputs)
             check_free(*filter(None, [save]), force=False, inputs=inputs)
@@ -78,7 +78,7 @@ def synth(
         validation.check_optional(validation.check_integer, "rows", rows, least=1)
         started = time.perf_counter()
         if not quiet:
-            _print_resumed(chosen["run_dir"])
+            _print_resumed(chosen.get("run_dir"))
         given = {"n_samples": rows} | _parse_options(chosen, no_spill=no_spill)
         model = TabPE(
             **given,

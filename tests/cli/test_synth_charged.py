@@ -9,6 +9,7 @@ import pytest
 
 from tabpe.accounting import Certificate
 from tabpe.accounting.ledger import Ledger
+from tabpe.measurement import histograms
 
 NAMED = ("--ledger", "l.db", "--dataset", "patients")
 
@@ -123,9 +124,7 @@ def test_of_two_processes_that_race_for_the_last_budget_exactly_one_wins(
 def test_an_interrupted_run_goes_on_and_is_charged_once(
     synth, folder, ledger, monkeypatch, preset, rounds
 ):
-    from tabpe import measurement
-
-    votes, asked = measurement.measure_votes, []
+    votes, asked = histograms.measure_votes, []
 
     def interrupted(*words, **options):
         asked.append(1)
@@ -133,7 +132,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
             raise KeyboardInterrupt
         return votes(*words, **options)
 
-    monkeypatch.setattr(measurement, "measure_votes", interrupted)
+    monkeypatch.setattr(histograms, "measure_votes", interrupted)
     command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
     first = synth(*command)
     assert first.exit_code == 2

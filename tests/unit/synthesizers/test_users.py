@@ -221,7 +221,7 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
     frequent = [f"p{number}" for number in range(2)]
     gone = [*frequent, *rng.choice(table["person"].to_pylist(), 3)]
     replaced = adjacency == "replace-one"
-    longest = dict.fromkeys(("class_counts", "votes"), 0.0)
+    longest = dict.fromkeys((ClassCountQuery, VoteQuery), 0.0)
     for person in gone:
         near = with_other_rows(table, person, seed) if replaced else without(table, person)
         with recorded(replay=first) as second:

@@ -203,9 +203,9 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
 
 def break_in_round(number, fail, patch):
     """Let the search fail in some round, whatever the strategy."""
-    # Both classes select once a round, and all of a pool is fitted at once.
+    # Candidates of all classes are selected once a round, and a pool is fitted at once.
     for strategy, name, times in (
-        (private_evolution, "select_candidates", 2),
+        (private_evolution, "_select_parents", 1),
         (posterior, "fit_weights", 1),
     ):
         honest = getattr(strategy, name)

@@ -107,7 +107,7 @@ nb::object nearest(const Index& index, const Table<float>& numbers, const Codes&
     return array(std::move(found), {size_t(rows.count), size_t(k)});
 }
 
-constexpr const char* kMisplaced = "cells: expected places from 0 to below the number of cells.";
+constexpr const char* kMisplaced = "cells: expected indices from 0 to below the number of cells.";
 
 Cells cells_of(const Table<int32_t>& cells) {
     return {int64_t(cells.shape(0)), int64_t(cells.shape(1)), cells.data()};

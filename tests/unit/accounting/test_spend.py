@@ -46,10 +46,10 @@ def test_a_name_is_agreed_on_once(account):
 
 
 def test_what_is_not_charged_yet_is_counted_down_to_nothing(account):
-    found = [account.count_uncharged("votes")]
+    found = [account.count_uncharged(*account.authorized)]
     for _ in range(2):
         account.charge("votes")
-        found.append(account.count_uncharged("votes"))
+        found.append(account.count_uncharged(*account.authorized))
     assert found == [2, 1, 0]
 
 
@@ -116,3 +116,12 @@ def test_an_adjacency_is_found_by_its_name(name, cells):
 def test_an_unknown_adjacency_is_refused(given):
     with pytest.raises(ParameterError, match="adjacency="):
         Adjacency.from_name(given)
+
+
+def test_a_spend_with_other_noise_than_was_authorized_is_refused(account):
+    with pytest.raises(BudgetError, match="other noise"):
+        account.charge_spend(Spend("votes", 13.0, times=1), 1)
+    with pytest.raises(BudgetError, match="not authorized"):
+        account.charge_spend(Spend("marginals", 14.0, times=1), 1)
+    assert account.spent == ()
+    assert account.charge_spend(Spend("votes", 14.0, times=9), 2) == Spend("votes", 14.0, times=2)

@@ -73,11 +73,10 @@ def test_an_epsilon_beyond_what_can_be_audited_is_refused(epsilon):
 
 def test_what_is_shipped_is_not_replaced():
     """The defaults of a system are the shipped parts themselves."""
-    engine, table, schema = object(), object(), object()
+    backend, table, schema = object(), object(), object()
     assert SHIPPED.noise is OpenDPNoise
-    assert SHIPPED.engine(engine) is engine
+    assert SHIPPED.backend(backend) is backend
     assert SHIPPED.table(table) is table
-    assert SHIPPED.tables(table) is table
     assert SHIPPED.users(table) is table
     assert SHIPPED.charged(4) == 4
     assert SHIPPED.schema(schema, table) is schema

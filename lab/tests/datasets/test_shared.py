@@ -54,7 +54,7 @@ def test_the_rows_are_all_there_and_within_what_is_declared(name):
     (view,) = build_table_arrays(data.schema, [pa.concat_tables(parts)])
     for cells in view.columns:
         if isinstance(cells, CategoricalCells):
-            assert cells.codes.min() >= 0
+            assert cells.values.min() >= 0
             assert len(cells.names) == cells.column.size
         else:
             assert cells.column.min <= cells.values.min()

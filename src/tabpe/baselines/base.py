@@ -492,7 +492,7 @@ class Baseline(Fitted):
         session = PrivateSession(backend, agreed.account, agreed.noise, reading=reading)
         with closing(backend):
             rows = self._synthesise_rows(session, encoder, agreed, run)
-        promise = certify_baseline(
+        certificate = certify_baseline(
             agreed,
             declared,
             self._make_configuration(rows),
@@ -501,7 +501,7 @@ class Baseline(Fitted):
         )
         return Release(
             schema=declared,
-            certificate=promise,
+            certificate=certificate,
             history=(),
             library=source.library,
             seed=run.seed,

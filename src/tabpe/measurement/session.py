@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import Marginal, MarginalAxis
 from tabpe.errors import ParameterError, TabpeError
 from tabpe.measurement import histograms, privtree, raw_columns, selection
-from tabpe.measurement.checkpoint import MeasurementJournal, Transcript
+from tabpe.measurement.checkpoint import MeasurementJournal, PlainAnswer, Transcript
 from tabpe.measurement.histograms import NoisyCounts
 
 Floats = NDArray[np.float64]
@@ -255,11 +255,11 @@ class PrivateSession:
         answer = self._ask_once(
             spend,
             lambda: {
-                name: [[value, count] for value, count in told.items()]
-                for name, told in raw_columns.measure_values(self, spend, query).items()
+                name: [[value, count] for value, count in counts.items()]
+                for name, counts in raw_columns.measure_values(self, spend, query).items()
             },
         )
-        return {name: dict(told) for name, told in answer.items()}
+        return {name: dict(counts) for name, counts in answer.items()}
 
     def charge_unused(self, spend: Spend) -> None:
         """Charge for what is left of a spend, without reading a row for it."""
@@ -297,11 +297,11 @@ class PrivateSession:
         if spend.mechanism != mechanism:
             raise TabpeError(f"{spend.name}: was not authorized as {mechanism}.")
 
-    def _record(self, spend: Spend, times: int, measure: Any) -> NoisyCounts:
+    def _record(self, spend: Spend, times: int, measure: Callable[[], NoisyCounts]) -> NoisyCounts:
         """Measure, and record before anyone sees it; or restore what was recorded."""
         if self.journal is not None:
             return self.journal.measure_once(spend, measure, times=times)
-        measured: NoisyCounts = measure()
+        measured = measure()
         self._record_answer(spend, times, *measured.values)
         return measured
 
@@ -312,7 +312,5 @@ class PrivateSession:
         text = {"item": {**spend.to_dict(), "times": times}, "told": choice}
         self.transcript.add_answer(text, arrays)
 
-    def _ask_once(self, spend: Spend, ask: Any) -> Mapping[str, list[Any]]:
-        answer: Mapping[str, list[Any]]
-        answer = ask() if self.journal is None else self.journal.ask_once(spend, ask)
-        return answer
+    def _ask_once(self, spend: Spend, ask: Callable[[], PlainAnswer]) -> PlainAnswer:
+        return ask() if self.journal is None else self.journal.ask_once(spend, ask)

@@ -6,7 +6,8 @@ meant to change, remake the records and say why:
     TABPE_REMAKE_GOLDENS=1 python -m pytest tests/goldens
 
 Generators of random numbers and sums of floats may change with the version of a package and with
-the processor. Where these are not those of the records, only certificates of TabPE are compared.
+the processor. Where these are not those of the records, only certificates of TabPE are compared,
+but for the digest of the noisy measurements, which holds the last bit of every sum.
 """
 
 import contextlib
@@ -76,7 +77,9 @@ def test_a_run_gives_what_it_gave(name, tmp_path, monkeypatch):
     if describe_machine() == json.loads(MACHINE.read_text()):
         assert found == expected
     elif not name.startswith("baseline"):
-        assert found["certificate in full"] == expected["certificate in full"]
+        one, other = (record["certificate in full"] for record in (found, expected))
+        assert len(one.pop("measurements_sha256")) == len(other.pop("measurements_sha256"))
+        assert one == other
 
 
 def test_no_record_is_left_over():

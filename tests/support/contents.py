@@ -10,6 +10,7 @@ from tabpe.evaluation.metrics.associations import AssociationMatrix
 from tabpe.evaluation.metrics.closeness import Closeness
 from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
 from tabpe.evaluation.metrics.correlation_order import CorrelationOrder
+from tabpe.evaluation.metrics.dependence import LearnedDependence, PairDependence, RelatedPair
 from tabpe.evaluation.metrics.distances import KWayDistance
 from tabpe.evaluation.metrics.embedding import PlaneProjection, RepresentationScores
 from tabpe.evaluation.metrics.sdmetrics import ColumnScore, PairScore, QualityScores
@@ -59,10 +60,14 @@ def custodian(names=NUMBERS + CATEGORIES, **changes):
             sample=sample(names, rng),
             quality=quality(views),
             association=association(names, rng, real=True),
+            pair_dependence=pair_dependence(names),
+            learned_dependence=learned_dependence(),
             wasserstein=ways(names, 0.021, 0.034),
             wasserstein_floor=ways(names, 0.012, 0.029),
+            wasserstein_ceiling=ways(names, 0.05, 0.06),
             variation=ways(names, 0.03, 0.05)[:3],
             variation_floor=ways(names, 0.01, 0.04)[:3],
+            variation_ceiling=ways(names, 0.05, 0.06)[:3],
             utility=utility(names[-1]),
             order=CorrelationOrder(
                 names[-1], (2, 3, 4, 5, 6, 7), (0.781, 0.803, 0.811, 0.815, 0.816, 0.815), "some"
@@ -250,7 +255,20 @@ def closeness():
         copies=0.004,
         other_copies=0.007,
         rows=(5000, 5000, 5000),
+        nearer_than_other=0.51,
+        nearer_than_synthetic=0.42,
+        queries=1000,
     )
+
+
+def pair_dependence(names, kept=0.9):
+    first, *others = names
+    pairs = [RelatedPair((first, name), 0.3 - 0.2 * kept, 0.1, 0.3, 0.05) for name in others[:3]]
+    return PairDependence(tuple(pairs), possible=10)
+
+
+def learned_dependence(kept=0.8):
+    return LearnedDependence(0.2, 0.2 * kept, 0.005, 0.005, "extra trees", (5000, 5000, 5000))
 
 
 def projection(rng, *, real):

@@ -5,16 +5,24 @@ nothing: a table can reveal people without a row that is close to any of theirs,
 be a coincidence. The privacy guarantee is in the certificate, and nowhere else.
 
 The distance of two rows is between 0 and 1: the root of the mean over the columns of the squared
-differences. Two numbers differ by the share of the declared range that lies between them, at most
-1; two categories that are not equal by 1; and a null from anything but a null by 1.
+differences. Two numbers differ by the share of the real rows or by the share of the declared range
+that lies between them, whichever is less: a little noise is a small difference both where rows are
+dense and where all are equal. Two categories that are not equal differ by 1, and a null from
+anything but a null by 1.
 
-A nearest neighbour is the closer the more rows there are to choose from. So synthetic rows and
-other real rows are compared with the same real rows.
+A nearest neighbour is the closer the more rows there are to choose from. So rows are compared with
+equally many rows of either kind. Two questions are asked of each synthetic row:
+
+- Is it nearer to a row of the real table than to a row of as many other real rows? Rows that were
+  not copied are as often nearer to the one as to the other.
+- Is it nearer to a row of the real table than to any other synthetic row? Rows with a little noise
+  on them are nearly always nearer to the row they were copied from. This needs no other real rows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +31,19 @@ from numpy.typing import NDArray
 
 from tabpe._utils import validation
 from tabpe.evaluation.table_arrays import (
+    Booleans,
     CategoricalCells,
     Cells,
     Floats,
+    NumericCells,
     TableArrays,
     assign_row_ids,
     refuse_empty,
 )
 
 BINS, COLUMNS = 24, 60
+QUERIES, MOST_NEAR = 1000, 50_000
+_MILLION = 4.9  # standard errors
 _PAIRS_AT_ONCE = 1 << 17  # differences that a core keeps in its cache
 
 
@@ -46,6 +58,11 @@ class Closeness:
         copies: Share of all synthetic rows that equal a real row in all columns.
         other_copies: Share of all other real rows that equal a real row.
         rows: Numbers of rows that distances are of: real (the reference), synthetic, other real.
+        nearer_than_other: Share of the synthetic rows that are nearer to a real row than to as many
+            other real rows; about one half is expected. None without other real rows.
+        nearer_than_synthetic: Share that are nearer to a real row than to as many other synthetic
+            rows; one half or less is expected.
+        queries: Number of synthetic rows that these shares are of.
     """
 
     edges: tuple[float, ...]
@@ -54,6 +71,20 @@ class Closeness:
     copies: float
     other_copies: float
     rows: tuple[int, int, int]
+    nearer_than_other: float | None
+    nearer_than_synthetic: float | None
+    queries: int
+
+    @property
+    def nearer(self) -> float | None:
+        """The larger of the two shares; None if neither was measured."""
+        shares = (self.nearer_than_other, self.nearer_than_synthetic)
+        return max((share for share in shares if share is not None), default=None)
+
+    @property
+    def chance(self) -> float:
+        """Share that `nearer` exceeds by chance once in a million tables, if no row is copied."""
+        return 0.5 + _MILLION / (2 * math.sqrt(max(1, self.queries)))
 
 
 def measure_closeness(
@@ -92,7 +123,7 @@ def measure_closeness(
         >>> tables = [pa.table({"age": ages}) for ages in ([10, 90], [10, 40], [12, 70, 90])]
         >>> found = measure_closeness(*build_table_arrays(schema, tables))
         >>> found.copies, round(found.other_copies, 2), round(found.edges[-1], 3), found.rows
-        (0.5, 0.33, 0.3, (2, 2, 3))
+        (0.5, 0.33, 0.188, (2, 2, 3))
     """
     validation.check_integer("rows", rows, least=1)
     rows = math.ceil(rows * min(1.0, math.sqrt(COLUMNS / len(real.columns))))
@@ -101,7 +132,9 @@ def measure_closeness(
     near, other = _split_halves(real, rows, rng) if test is None else (real, test)
     near, other = near.sample_rows(rows, rng), other.sample_rows(rows, rng)
     sampled = synthetic.sample_rows(rows, rng)
-    away, expected = find_nearest_distances(sampled, near), find_nearest_distances(other, near)
+    ranks = RankScale.from_table(real)
+    away = find_nearest_distances(sampled, near, ranks)
+    expected = find_nearest_distances(other, near, ranks)
     edges = np.linspace(0.0, np.concatenate([away, expected]).max() or 1.0, BINS + 1)
     copies, other_copies = _compute_copy_shares(real, synthetic, test)
     return Closeness(
@@ -111,38 +144,108 @@ def measure_closeness(
         copies=copies,
         other_copies=other_copies,
         rows=(len(near), len(sampled), len(other)),
+        nearer_than_other=None if test is None else _compare_nearest(real, synthetic, test, rng),
+        nearer_than_synthetic=_compare_nearest(real, synthetic, None, rng),
+        queries=min(QUERIES, len(synthetic)),
     )
 
 
-def find_nearest_distances(rows: TableArrays, near: TableArrays) -> Floats:
-    """Return the distance of each row to the nearest row of `near`."""
+def _compare_nearest(
+    real: TableArrays, synthetic: TableArrays, other: TableArrays | None, rng: np.random.Generator
+) -> float | None:
+    """Return the share of synthetic rows nearer to real rows than to as many others.
+
+    The others are synthetic rows but the row itself if `other` is None. Of two that are as near,
+    one half counts.
+    """
+    at = np.sort(rng.choice(len(synthetic), min(QUERIES, len(synthetic)), replace=False))
+    rivals = len(synthetic) - 1 if other is None else len(other)
+    most = math.ceil(MOST_NEAR * min(1.0, COLUMNS / len(real.columns)))
+    size = min(len(real), rivals, most)
+    if size < 1:
+        return None
+    ranks, queries = RankScale.from_table(real), synthetic.take(at)
+    to_real = find_nearest_distances(queries, real.sample_rows(size, rng), ranks)
+    if other is not None:
+        to_other = find_nearest_distances(queries, other.sample_rows(size, rng), ranks)
+    else:
+        drawn = np.sort(rng.choice(len(synthetic), min(size + 1, len(synthetic)), replace=False))
+        rest = synthetic.take(drawn)
+        to_other = find_nearest_distances(queries, rest, ranks, itself=at[:, None] == drawn)
+    return float((to_real < to_other).mean() + (to_real == to_other).mean() / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class RankScale:
+    """Numbers by their rank among the rows of a table, and by their place in the declared range.
+
+    Args:
+        columns: For each number by name: places in the range, rising, and the ranks of these.
+    """
+
+    columns: Mapping[str, tuple[Floats, Floats]]
+
+    @classmethod
+    def from_table(cls, table: TableArrays) -> RankScale:
+        """Read it from a table."""
+        numbers = (cells for cells in table if isinstance(cells, NumericCells))
+        return cls({cells.name: _rank_places(cells) for cells in numbers})
+
+    def scale_cells(self, cells: Cells) -> tuple[NDArray[Any], ...]:
+        """Return the codes of categories; of numbers the rank, and the place in the range.
+
+        Between two numbers of the table the rank grows evenly: else all numbers between them would
+        be as one, and nearer to each other than to either.
+        """
+        if isinstance(cells, CategoricalCells):
+            return (cells.values.astype(np.int32),)
+        both = (np.interp(cells.scaled, *self.columns[cells.name]), cells.scaled)
+        return tuple(one.astype(np.float32) for one in both)
+
+
+def _rank_places(cells: NumericCells) -> tuple[Floats, Floats]:
+    """Return the distinct places with the share of rows below, and half of those on each."""
+    places, counts = np.unique(cells.scaled[~cells.missing], return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / max(1, counts.sum())
+    if not len(places) or places[0] > 0:
+        places, ranks = np.append(0.0, places), np.append(0.0, ranks)
+    if places[-1] < 1:
+        places, ranks = np.append(places, 1.0), np.append(ranks, 1.0)
+    return places, ranks
+
+
+def find_nearest_distances(
+    rows: TableArrays, near: TableArrays, ranks: RankScale, itself: Booleans | None = None
+) -> Floats:
+    """Return the distance of each row to the nearest row of `near`, but for `itself`."""
     columns = [
-        (_get_comparable(one), _get_comparable(two)) for one, two in zip(rows, near, strict=True)
+        (ranks.scale_cells(one), ranks.scale_cells(two))
+        for one, two in zip(rows, near, strict=True)
     ]
     nearest, step = np.empty(len(rows)), max(1, _PAIRS_AT_ONCE // len(near))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         total = np.zeros((len(nearest[block]), len(near)), np.float32)
         for ours, theirs in columns:
-            total += _square_differences(ours[block, None], theirs)
+            total += _square_differences([each[block, None] for each in ours], theirs)
+        if itself is not None:
+            total[itself[block]] = np.inf
         nearest[block] = total.min(axis=1)
     return np.sqrt(nearest / len(columns))
 
 
-def _get_comparable(cells: Cells) -> NDArray[Any]:
-    if isinstance(cells, CategoricalCells):
-        return cells.values.astype(np.int32)
-    return cells.scaled.astype(np.float32)
-
-
-def _square_differences(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
+def _square_differences(
+    ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
     """Return the squared difference of each pair of cells, at most 1."""
-    if ours.dtype != np.float32:
-        return np.asarray(ours != theirs)
-    squared: NDArray[np.float32] = ours - theirs
+    if len(ours) == 1:
+        return np.asarray(ours[0] != theirs[0])
+    (rank, place), (their_rank, their_place) = ours, theirs
+    squared: NDArray[np.float32] = np.minimum(
+        np.abs(rank - their_rank), np.abs(place - their_place)
+    )
     squared *= squared
-    np.minimum(squared, 1.0, out=squared)
-    null, also_null = np.isnan(ours), np.isnan(theirs)
+    null, also_null = np.isnan(rank), np.isnan(their_rank)
     if null.any() or also_null.any():
         np.copyto(squared, null != also_null, where=null | also_null)
     return squared

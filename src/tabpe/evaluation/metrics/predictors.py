@@ -276,11 +276,12 @@ def _make_boosting(train: LabeledExamples, random_state: int | None) -> Model:
     return make_boosted_trees(train, random_state, **boosting_settings(trees))
 
 
-def _make_extra_trees(train: LabeledExamples, random_state: int | None) -> Model:
+def make_extra_trees(train: LabeledExamples, random_state: int | None, **settings: Any) -> Model:
+    """Return a hundred trees with random splits."""
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
     kind = ExtraTreesRegressor if train.classes is None else ExtraTreesClassifier
-    return kind(100, random_state=random_state, n_jobs=1)
+    return kind(100, random_state=random_state, n_jobs=1, **settings)
 
 
 def _make_neighbors(train: LabeledExamples, random_state: int | None) -> Model:  # noqa: ARG001
@@ -292,7 +293,7 @@ def _make_neighbors(train: LabeledExamples, random_state: int | None) -> Model: 
 
 _LEARNERS = {
     "gradient boosting": LearnerSpec(encode_features, _make_boosting, _make_boosting),
-    "extra trees": LearnerSpec(encode_filled_features, _make_extra_trees, _make_extra_trees),
+    "extra trees": LearnerSpec(encode_filled_features, make_extra_trees, make_extra_trees),
     "nearest neighbours": LearnerSpec(encode_for_distances, _make_neighbors, _make_neighbors),
     "tabicl": LearnerSpec(
         encode_features,

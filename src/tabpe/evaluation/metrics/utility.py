@@ -2,12 +2,16 @@
 
 A predictor that is trained on synthetic rows is compared with two bounds: the same predictor
 trained on at most as many real rows, and one that knows only the distribution of the label.
+
+Scores of classes say how many predictions are right. *Label certainty* says whether predicted
+probabilities can be believed: a synthetic table whose labels are cleaner than real ones teaches a
+predictor to be too sure of itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -31,7 +35,36 @@ from tabpe.evaluation.table_arrays import (
 )
 
 ROWS = 20_000
+CERTAINTY_BINS, LEAST_PROBABILITY = 15, 1e-6
+RESAMPLES = 30
 TrainedOn = Literal["real", "synthetic", "nothing"]
+
+
+@dataclass(frozen=True)
+class LabelCertainty:
+    """How sure a predictor is of classes, and how right it is to be.
+
+    Args:
+        log_loss: Mean of minus the natural logarithm of the probability of the true class.
+        brier: Mean of the summed squared differences between probabilities and the true class.
+        calibration_error: Expected calibration error: by bins of the largest probability, the mean
+            difference between it and the share of right predictions.
+        confidence: Mean of the largest probability.
+        accuracy: Share of right predictions.
+        spread: Standard deviation of the largest probability.
+    """
+
+    log_loss: float
+    brier: float
+    calibration_error: float
+    confidence: float
+    accuracy: float
+    spread: float
+
+    @property
+    def overconfidence(self) -> float:
+        """Mean of the largest probability minus the share of right predictions."""
+        return self.confidence - self.accuracy
 
 
 @dataclass(frozen=True)
@@ -43,11 +76,16 @@ class LearnerScore:
         trained_on: `real` (upper bound), `synthetic`, or `nothing` (lower bound).
         scores: By name: `accuracy`, `macro F1`, `AUC`; or `R2` of a numeric label. One that is
             undefined for the test rows, such as the AUC of a single class, is left out.
+        certainty: How sure it is of classes; None for a numeric label.
+        margins: For a predictor trained on synthetic rows: the standard error of the difference
+            between each score and that of the same predictor trained on real rows.
     """
 
     learner: str
     trained_on: TrainedOn
     scores: dict[str, float]
+    certainty: LabelCertainty | None = None
+    margins: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,9 +199,18 @@ def _score_learners(
         ],
         jobs,
     )
+    by_pair = dict(zip(usable, predictions, strict=True))
     scores = [
-        LearnerScore(name, on, compute_scores(predicted, test))
-        for (name, on), predicted in zip(usable, predictions, strict=True)
+        LearnerScore(
+            name,
+            on,
+            compute_scores(predicted, test),
+            measure_certainty(predicted, test),
+            {}
+            if on == "real" or (name, "real") not in by_pair
+            else _estimate_margins(predicted, by_pair[name, "real"], test, random_state),
+        )
+        for (name, on), predicted in by_pair.items()
     ]
     return scores, list(dict.fromkeys(reason for reason in reasons.values() if reason))
 
@@ -196,7 +243,55 @@ def _write_notes(
 
 def _score_lower_bound(real: LabeledExamples, test: LabeledExamples) -> LearnerScore:
     name = "mean" if real.classes is None else "majority"
-    return LearnerScore(name, "nothing", compute_scores(predict_uninformed(real, len(test)), test))
+    predicted = predict_uninformed(real, len(test))
+    return LearnerScore(
+        name, "nothing", compute_scores(predicted, test), measure_certainty(predicted, test)
+    )
+
+
+def measure_certainty(predicted: Floats, test: LabeledExamples) -> LabelCertainty | None:
+    """Return how sure predictions of classes are; None for a number.
+
+    Args:
+        predicted: The result of `predict_target` for these rows.
+        test: The rows, with their targets.
+
+    Example:
+        >>> test = LabeledExamples((), np.array([0, 0, 1, 1]), 2)
+        >>> found = measure_certainty(np.array([[0.9, 0.1]] * 2 + [[0.6, 0.4]] * 2), test)
+        >>> round(found.brier, 2), round(found.calibration_error, 2), round(found.confidence, 2)
+        (0.37, 0.35, 0.75)
+    """
+    if test.classes is None or not len(test):
+        return None
+    guess, sure = predicted.argmax(axis=1), predicted.max(axis=1)
+    right = (guess == test.target).astype(np.float64)
+    of_true = np.maximum(predicted[np.arange(len(test)), test.target], LEAST_PROBABILITY)
+    bins = np.minimum((sure * CERTAINTY_BINS).astype(np.int64), CERTAINTY_BINS - 1)
+    gaps = np.bincount(bins, weights=sure - right, minlength=CERTAINTY_BINS)
+    return LabelCertainty(
+        log_loss=float(-np.log(of_true).mean()),
+        brier=float(((predicted - np.eye(test.classes)[test.target]) ** 2).sum(axis=1).mean()),
+        calibration_error=float(np.abs(gaps).sum() / len(test)),
+        confidence=float(sure.mean()),
+        accuracy=float(right.mean()),
+        spread=float(sure.std()),
+    )
+
+
+def _estimate_margins(
+    synthetic: Floats, real: Floats, test: LabeledExamples, random_state: int | None
+) -> dict[str, float]:
+    """Return the standard error of each difference of scores, over resampled test rows."""
+    rng = np.random.default_rng(random_state)
+    differences: dict[str, list[float]] = {}
+    for _ in range(RESAMPLES):
+        drawn = rng.integers(0, len(test), len(test))
+        some = replace(test, features=(), target=test.target[drawn])
+        one, two = (compute_scores(each[drawn], some) for each in (synthetic, real))
+        for name in one.keys() & two.keys():
+            differences.setdefault(name, []).append(one[name] - two[name])
+    return {name: float(np.std(found)) for name, found in sorted(differences.items())}
 
 
 def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]:

@@ -467,14 +467,20 @@ _LINES_LEFT, _LINES_BOTTOM = 44, 160
 Points = Sequence[tuple[float, float]]
 
 
-def orders(synthetic: Sequence[KWayDistance], floor: Sequence[KWayDistance], title: str) -> Chart:
-    """Return k-way distances by k, with the floor that sampling alone gives."""
-    over = [(way.order, way.distance) for way in synthetic]
-    under = [(way.order, way.distance) for way in floor]
-    known = [*over, *under]
+def orders(
+    synthetic: Sequence[KWayDistance],
+    floor: Sequence[KWayDistance],
+    ceiling: Sequence[KWayDistance],
+    title: str,
+) -> Chart:
+    """Return k-way distances by k, between those of other real rows and of independent columns."""
+    over, under, above = (
+        [(way.order, way.distance) for way in part] for part in (synthetic, floor, ceiling)
+    )
+    known = [*over, *under, *above]
     y = make_scale([distance for _, distance in known], _LINES_BOTTOM, 14)
     ticks = sorted({k for k, _ in known})
-    curves = ((under, REAL, True), (over, SYNTHETIC, False))
+    curves = ((above, LESS, True), (under, REAL, True), (over, SYNTHETIC, False))
     return _draw_lines(title, "columns at once (k)", ticks, y, curves)
 
 

@@ -13,6 +13,7 @@ from tabpe.evaluation.metrics.associations import AssociationMatrix
 from tabpe.evaluation.metrics.closeness import Closeness
 from tabpe.evaluation.metrics.columns import ColumnComparison
 from tabpe.evaluation.metrics.correlation_order import CorrelationOrder
+from tabpe.evaluation.metrics.dependence import LearnedDependence, PairDependence
 from tabpe.evaluation.metrics.distances import KWayDistance
 from tabpe.evaluation.metrics.embedding import PlaneProjection, RepresentationScores
 from tabpe.evaluation.metrics.sdmetrics import QualityScores
@@ -23,10 +24,14 @@ from tabpe.verification import Verification
 MODES = ("custodian", "public")
 CUSTODIAN_ONLY = (
     "quality",
+    "pair_dependence",
+    "learned_dependence",
     "wasserstein",
     "wasserstein_floor",
+    "wasserstein_ceiling",
     "variation",
     "variation_floor",
+    "variation_ceiling",
     "utility",
     "order",
     "representation",
@@ -49,10 +54,14 @@ class ReportContents:
         columns: Each column by itself.
         quality: SDMetrics' scores.
         association: Association of each pair of columns.
+        pair_dependence: How much of the dependence of each related pair is kept.
+        learned_dependence: How much dependence of any order a model finds in synthetic rows.
         wasserstein: k-way Wasserstein distances, synthetic against real.
         wasserstein_floor: The same, real against other real rows: the effect of sampling.
+        wasserstein_ceiling: The same, real against real rows with independent columns.
         variation: k-way total variation, synthetic against real.
         variation_floor: The same, real against other real rows.
+        variation_ceiling: The same, real against real rows with independent columns.
         utility: Scores of predictors trained on synthetic and tested on real rows.
         order: Order of correlation.
         representation: Precision and recall, synthetic against real.
@@ -81,10 +90,14 @@ class ReportContents:
     sample: Mapping[str, Sequence[str]]
     quality: QualityScores | None = None
     association: AssociationMatrix | None = None
+    pair_dependence: PairDependence | None = None
+    learned_dependence: LearnedDependence | None = None
     wasserstein: tuple[KWayDistance, ...] = ()
     wasserstein_floor: tuple[KWayDistance, ...] = ()
+    wasserstein_ceiling: tuple[KWayDistance, ...] = ()
     variation: tuple[KWayDistance, ...] = ()
     variation_floor: tuple[KWayDistance, ...] = ()
+    variation_ceiling: tuple[KWayDistance, ...] = ()
     utility: UtilityScores | None = None
     order: CorrelationOrder | None = None
     representation: RepresentationScores | None = None

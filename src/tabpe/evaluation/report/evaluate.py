@@ -37,6 +37,11 @@ from tabpe.evaluation.metrics.associations import measure_association
 from tabpe.evaluation.metrics.closeness import measure_closeness
 from tabpe.evaluation.metrics.columns import compare_columns
 from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
+from tabpe.evaluation.metrics.dependence import (
+    measure_learned_dependence,
+    measure_pair_dependence,
+    shuffle_columns,
+)
 from tabpe.evaluation.metrics.distances import CATEGORIES, total_variation, wasserstein
 from tabpe.evaluation.metrics.embedding import measure_representation, project_rows
 from tabpe.evaluation.metrics.predictors import learner_names
@@ -399,7 +404,7 @@ def _note_unmatched(real: TableArrays, synthetic: TableArrays) -> list[str]:
 
 
 T = TypeVar("T")
-SECTIONS = 13
+SECTIONS, SUBSETS = 17, 12
 NO_LABEL = "no label was given: utility was not measured"
 
 
@@ -533,16 +538,36 @@ def _list_sections(
     """Return the title and the measurement of each part of the contents."""
     real, synthetic, test = tables.real, tables.synthetic, tables.test
     reference, floor, sample = _match_sample_sizes(real, synthetic, test, seed)
-    transport = partial(wasserstein, categories=categories, random_state=seed, jobs=jobs)
+    ceiling = shuffle_columns(floor, np.random.default_rng(seed))
+    transport = partial(
+        wasserstein, subsets=SUBSETS, categories=categories, random_state=seed, jobs=jobs
+    )
     utility = partial(measure_utility, learners=learners, random_state=seed, jobs=jobs)
     return {
         "columns": ("columns", lambda: compare_columns(real, synthetic)),
         "quality": ("scores", lambda: score_quality(real, synthetic)),
         "association": ("pairs", lambda: measure_association(real, synthetic)),
+        "pair_dependence": (
+            "related pairs",
+            lambda: measure_pair_dependence(reference, floor, sample, random_state=seed),
+        ),
+        # Fitted on the rows that the synthesizer has not seen, if there are any: a model that was
+        # fitted on others would know copies of them.
+        "learned_dependence": (
+            "dependence",
+            lambda: measure_learned_dependence(
+                floor, reference, sample, random_state=seed, jobs=jobs
+            ),
+        ),
         "variation": ("total variation", lambda: total_variation(reference, sample)),
         "variation_floor": ("total variation, real", lambda: total_variation(reference, floor)),
+        "variation_ceiling": (
+            "total variation, independent",
+            lambda: total_variation(reference, ceiling),
+        ),
         "wasserstein": ("Wasserstein", lambda: transport(reference, sample)),
         "wasserstein_floor": ("Wasserstein, real", lambda: transport(reference, floor)),
+        "wasserstein_ceiling": ("Wasserstein, independent", lambda: transport(reference, ceiling)),
         "utility": ("utility", lambda: utility(real, synthetic, test)),
         "order": ("order", lambda: measure_correlation_order(real, test, random_state=seed)),
         "representation": (

@@ -44,6 +44,7 @@ def _list_measures(contents: ReportContents) -> Iterator[Row]:
     for part, rows in (
         ("columns", _list_columns(contents)),
         ("pairs", _list_scored_pairs(contents)),
+        ("dependence", _list_dependence(contents)),
         ("k-way", _list_k_way(contents)),
         ("utility", _list_utility(contents)),
         ("order", _list_order(contents)),
@@ -82,7 +83,22 @@ def _list_scored_pairs(contents: ReportContents) -> Iterator[Row]:
 
 def _list_utility(contents: ReportContents) -> Iterator[Row]:
     for score in () if contents.utility is None else contents.utility.scores:
-        yield {"learner": score.learner, "trained on": score.trained_on, **score.scores}
+        certainty = {} if score.certainty is None else dataclasses.asdict(score.certainty)
+        yield {
+            "learner": score.learner,
+            "trained on": score.trained_on,
+            **score.scores,
+            **{name.replace("_", " "): value for name, value in certainty.items()},
+        }
+
+
+def _list_dependence(contents: ReportContents) -> Iterator[Row]:
+    learned, pairs = contents.learned_dependence, contents.pair_dependence
+    if learned is not None:
+        yield {"of": "all columns", "kept": learned.kept, "error": learned.error}
+    for pair in () if pairs is None else pairs.pairs:
+        names = ", ".join(pair.columns)
+        yield {"of": names, "kept": pair.kept, "weight": pair.weight, "distance": pair.distance}
 
 
 def _list_associations(contents: ReportContents) -> Iterator[Row]:
@@ -95,17 +111,16 @@ def _list_associations(contents: ReportContents) -> Iterator[Row]:
 
 
 def _list_k_way(contents: ReportContents) -> Iterator[Row]:
-    for name, measured, floor in (
-        ("Wasserstein", contents.wasserstein, contents.wasserstein_floor),
-        ("total variation", contents.variation, contents.variation_floor),
-    ):
+    for name, measured, floor, ceiling in tables.list_distances(contents):
         floors = {one.order: one.distance for one in floor}
+        ceilings = {one.order: one.distance for one in ceiling}
         for one in measured:
             yield {
                 "distance": name,
                 "k": f"k={one.order}",
                 "synthetic": one.distance,
                 "real": floors.get(one.order),
+                "independent": ceilings.get(one.order),
                 "spread": one.spread,
                 "sets measured": one.measured,
                 "sets possible": one.possible,
@@ -131,6 +146,10 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
     found = contents.closeness
     if found is not None:
         yield {"of": "copies", "synthetic": found.copies, "other real": found.other_copies}
+        if found.nearer_than_other is not None:
+            yield {"of": "nearer than other real rows", "synthetic": found.nearer_than_other}
+        if found.nearer_than_synthetic is not None:
+            yield {"of": "nearer than other synthetic", "synthetic": found.nearer_than_synthetic}
 
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
@@ -151,6 +170,7 @@ PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "columns": _list_columns,
     "pairs": _list_scored_pairs,
     "associations": _list_associations,
+    "dependence": _list_dependence,
     "k-way": _list_k_way,
     "utility": _list_utility,
     "order": _list_order,
@@ -172,6 +192,9 @@ _DERIVED = {
     "quality": ("column_shapes", "column_pair_trends", "overall"),
     "order": ("gap", "words"),
     "association": ("difference",),
+    "pair_dependence": ("kept", "kept_by_column"),
+    "learned_dependence": ("kept", "error"),
+    "closeness": ("nearer", "chance"),
 }
 
 
@@ -242,12 +265,9 @@ def _plot_pairs(contents: ReportContents) -> Charts:
 
 
 def _plot_k_way(contents: ReportContents) -> Charts:
-    for name, found, floor in (
-        ("k-way Wasserstein", contents.wasserstein, contents.wasserstein_floor),
-        ("k-way total variation", contents.variation, contents.variation_floor),
-    ):
+    for name, found, floor, ceiling in tables.list_distances(contents):
         if found:
-            yield name, charts.orders(found, floor, name)
+            yield name, charts.orders(found, floor, ceiling, name)
 
 
 def _plot_order(contents: ReportContents) -> Charts:
@@ -361,8 +381,8 @@ class Report:
 
         Args:
             part: `measures` for all single figures; or `columns`, `pairs`, `associations`,
-                `k-way`, `utility`, `order`, `representation`, `nearest rows`, `bill` (the privacy
-                spends), `history`, `sample`, `seconds`.
+                `dependence`, `k-way`, `utility`, `order`, `representation`, `nearest rows`, `bill`
+                (the privacy spends), `history`, `sample`, `seconds`.
             library: `pandas`, `polars` or `pyarrow`; None for the first that is installed.
         """
         validation.check_one_of("part", part, list(PARTS))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.accounting import Certificate
 from tabpe.evaluation.metrics.associations import AssociationMatrix
+from tabpe.evaluation.metrics.distances import KWayDistance
 from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
 from tabpe.evaluation.metrics.utility import UtilityScores
 from tabpe.evaluation.report.charts import Bounds
+from tabpe.evaluation.report.contents import ReportContents
 
 MOST_COLUMNS, MOST_CHARTS = 1000, 60
+KWayAnchored = tuple[str, Sequence[KWayDistance], Sequence[KWayDistance], Sequence[KWayDistance]]
 MOST_CELLS = 40
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20
 
@@ -29,10 +33,27 @@ def scored_pairs(quality: QualityScores) -> int:
 
 
 def find_most_changed(association: AssociationMatrix, most: int = MOST_CELLS) -> list[int]:
-    """Return the indices of the columns whose pairs changed most, in their order."""
+    """Return the indices of the columns whose pairs changed most, related ones side by side."""
     strength = association.strength
     np.fill_diagonal(strength, 0.0)
-    return sorted(np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most].tolist())
+    chosen = np.argsort(-strength.max(axis=0, initial=0.0), kind="stable")[:most]
+    return order_by_relation(association, sorted(chosen.tolist()))
+
+
+def order_by_relation(association: AssociationMatrix, indices: Sequence[int]) -> list[int]:
+    """Return columns in an order in which each follows the one it is most related to."""
+    known = association.synthetic if association.real is None else association.real
+    related = np.abs(np.nan_to_num(known))
+    np.fill_diagonal(related, 0.0)
+    left = list(indices)
+    if not left:
+        return []
+    ordered = [max(left, key=lambda at: float(related[at, left].max(initial=0.0)))]
+    left.remove(ordered[0])
+    while left:
+        ordered.append(max(left, key=lambda at: float(related[ordered[-1], at])))
+        left.remove(ordered[-1])
+    return ordered
 
 
 def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[np.float64], float]]:
@@ -47,6 +68,24 @@ def maps(association: AssociationMatrix) -> list[tuple[str, list[str], NDArray[n
         shown.insert(0, ("real", names, association.real[grid], 1.0))
         shown.append(("difference, synthetic minus real", names, difference, most))
     return shown
+
+
+def list_distances(contents: ReportContents) -> list[KWayAnchored]:
+    """Return the title of each k-way distance, the distances, their floor and their ceiling."""
+    return [
+        (
+            "k-way Wasserstein",
+            contents.wasserstein,
+            contents.wasserstein_floor,
+            contents.wasserstein_ceiling,
+        ),
+        (
+            "k-way total variation",
+            contents.variation,
+            contents.variation_floor,
+            contents.variation_ceiling,
+        ),
+    ]
 
 
 def utility_bounds(utility: UtilityScores) -> dict[str, list[Bounds]]:

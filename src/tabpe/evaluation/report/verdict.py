@@ -1,14 +1,16 @@
 """Grades of the findings, in words: the cards at the head of a report.
 
 Every card states the rule of its grade. The rules are judgements, not theorems: they show a reader
-where to look first.
+where to look first. Fidelity is graded between two anchors: other real rows, and independent
+columns. What looks better than real is no praise: it is a sign of copies or of rows that are too
+clean, and its card says so. `Cause` names, for programs, why a card is not good.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -16,16 +18,39 @@ import numpy as np
 
 from tabpe.accounting import Certificate
 from tabpe.accounting.certificate import round_up
+from tabpe.evaluation.metrics.closeness import Closeness
 from tabpe.evaluation.metrics.columns import ColumnComparison
 from tabpe.evaluation.metrics.distances import KWayDistance
-from tabpe.evaluation.metrics.utility import UtilityScores
+from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
 from tabpe.evaluation.private_metrics import PrivateMeasures
 from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.guarantee import AttackerBound, list_failures, list_fields_from_data
 from tabpe.evaluation.report.text import format_number, format_percent, shorten_text
 
 Grade = Literal["good", "fair", "poor", "unknown"]
+Cause = Literal[
+    "columns differ",
+    "values missing",
+    "pairs lost",
+    "column detached",
+    "dependence lost",
+    "closer than real",
+    "rows missing",
+    "utility lost",
+    "better than real",
+    "labels too certain",
+    "exact copies",
+    "near copies",
+]
 FEWEST_ROWS = 20
+# Judgements, chosen on tables that are known to be bad or honest: tests/support/bad_tables.py.
+WORST_COLUMN = 0.9
+MISSED_SHARE, MISSED_ROWS = 0.01, 20
+PAIRS, LEARNED, COVERAGE = (0.6, 0.3), (0.7, 0.4), (0.85, 0.6)
+DETACHED = 0.1
+HIGH, HARDLY, BELOW_FLOOR = 3, 0.1, 0.9
+TOO_USEFUL, TOO_CERTAIN, CERTAIN = 1.15, 0.1, 3.0
+NEAR_COPIES, VERY_NEAR = 0.6, 0.7
 SCORES = ("AUC", "accuracy", "R2")  # the first that is there decides
 _NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
@@ -40,6 +65,7 @@ class ReportCard:
         grade: The grade.
         words: The meaning in one sentence, with the rule of the grade.
         section: The id of the section of the page that shows more.
+        causes: Why the grade is not good, as far as it is about fidelity or copies.
     """
 
     title: str
@@ -47,6 +73,28 @@ class ReportCard:
     grade: Grade
     words: str
     section: str
+    causes: tuple[Cause, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Alarm:
+    """A finding that makes a card fair at best."""
+
+    cause: Cause
+    words: str
+    grade: Grade = "fair"
+
+
+def _add_alarms(card: ReportCard, alarms: Iterable[_Alarm | None]) -> ReportCard:
+    """Return the card with the worst of its grade and those of the alarms, and all causes."""
+    found = [alarm for alarm in alarms if alarm is not None]
+    grade = max([card.grade, *(alarm.grade for alarm in found)], key=_SEVERITY.index)
+    words = " ".join([*(alarm.words for alarm in found), card.words])
+    causes = tuple(dict.fromkeys([*card.causes, *(alarm.cause for alarm in found)]))
+    return replace(card, grade=grade, words=words, causes=causes)
+
+
+_SEVERITY: tuple[Grade, ...] = ("unknown", "good", "fair", "poor")
 
 
 def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
@@ -56,6 +104,7 @@ def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
         _grade_columns(contents),
         _grade_pairs(contents),
         _grade_high_order(contents),
+        _grade_coverage(contents),
         _grade_utility(contents.utility) if contents.utility else None,
         _grade_private_utility(contents.bought) if contents.bought else None,
         _grade_closeness(contents),
@@ -156,10 +205,44 @@ def _grade_columns(contents: ReportContents) -> ReportCard | None:
     mean, worst = sum(known.values()) / len(known), min(known, key=lambda name: known[name])
     words = (
         f"Single columns agree to {format_percent(mean)} on average ({what}); the worst is "
-        f"{_format_name(worst)} with {format_percent(known[worst])}. Good from 95%, fair from 85%."
+        f"{_format_name(worst)} with {format_percent(known[worst])}. Good from 95%, fair from 85%; "
+        f"fair at best with a column below {WORST_COLUMN:.0%}."
     )
     grade = _grade_at_least(round(mean, 3), 0.95, 0.85)
-    return ReportCard("Columns", format_percent(mean), grade, words, "columns")
+    causes: tuple[Cause, ...] = () if grade == "good" else ("columns differ",)
+    card = ReportCard("Columns", format_percent(mean), grade, words, "columns", causes)
+    return _add_alarms(
+        card,
+        [
+            None
+            if known[worst] >= WORST_COLUMN
+            else _Alarm("columns differ", f"{_format_name(worst)} differs much."),
+            _find_missing_values(contents),
+        ],
+    )
+
+
+def _find_missing_values(contents: ReportContents) -> _Alarm | None:
+    """Return an alarm for common values of categories that no synthetic row has."""
+    made = contents.rows.get("synthetic", 0)
+    missing = [
+        (share, view.name, bar)
+        for view in contents.columns
+        if view.kind == "category" and view.real is not None and contents.mode == "custodian"
+        for bar, share, other in zip(
+            view.bars, view.real.shares, view.synthetic.shares, strict=True
+        )
+        if other == 0 and share >= MISSED_SHARE and share * made >= MISSED_ROWS
+    ]
+    if not missing:
+        return None
+    share, name, value = max(missing)
+    more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+    words = (
+        f"Missing: no synthetic row has {_format_name(name)} = {_format_name(str(value))}, which "
+        f"{format_percent(share)} of the real rows have{more}."
+    )
+    return _Alarm("values missing", words)
 
 
 def _include_nulls(score: float, view: ColumnComparison | None) -> float:
@@ -177,60 +260,151 @@ def _format_name(name: str) -> str:
 
 
 def _grade_pairs(contents: ReportContents) -> ReportCard | None:
-    """Grade the error of associations over all pairs.
+    """Grade the dependence of related pairs that is kept.
 
     SDMetrics' Column Pair Trends is shown and not graded: it scores strong pairs alone, of which
-    there may be only one.
+    there may be only one, and a table with independent columns does well in it.
     """
-    found = contents.association
-    worst = [] if found is None else found.find_most_changed(1)
-    if found is None or found.difference is None or not worst:
+    found = contents.pair_dependence
+    if found is None or not found.possible:
         return None
-    off = np.abs(found.difference[np.triu_indices(len(found.columns), k=1)])
-    mean = float(off.mean())
-    names = " with ".join(_format_name(name) for name in worst[0].columns)
+    lost = found.most_lost
+    if lost is None:
+        words = (
+            f"None of the {found.possible} pairs of columns is related: there is nothing to keep."
+        )
+        return ReportCard("Pairs", "none related", "unknown", words, "pairs")
+    kept = round(found.kept, 2)
+    names = " with ".join(_format_name(name) for name in lost.columns)
+    count = len(found.pairs)
     words = (
-        f"The association of two columns is off by {mean:.3f} on average (at most 1); the worst is "
-        f"{names}, {format_number(worst[0].real)} real and {format_number(worst[0].synthetic)} "
-        f"synthetic. Good up to 0.05, fair up to 0.1."
+        f"{count} of {found.possible} pairs of columns {'is' if count == 1 else 'are'} related. "
+        f"Synthetic rows keep {kept:.0%} of their dependence, where other real rows keep all and "
+        f"independent columns none. Most is lost in {names}: {lost.kept:.0%} is kept. Good from "
+        f"{PAIRS[0]:.0%}, fair from {PAIRS[1]:.0%}."
     )
-    grade = _grade_at_most(round(mean, 3), 0.05, 0.1)
-    return ReportCard("Pairs", f"{mean:.3f} off", grade, words, "pairs")
+    grade = _grade_at_least(kept, *PAIRS)
+    causes: tuple[Cause, ...] = () if grade == "good" else ("pairs lost",)
+    card = ReportCard("Pairs", f"{kept:.0%} kept", grade, words, "pairs", causes)
+    by_column = found.kept_by_column
+    worst = min(by_column, key=lambda name: by_column[name])
+    if by_column[worst] >= DETACHED:
+        return card
+    words = f"{_format_name(worst)} has lost its dependence on all other columns."
+    return _add_alarms(card, [_Alarm("column detached", words)])
 
 
 def _grade_high_order(contents: ReportContents) -> ReportCard | None:
-    if not contents.wasserstein:
+    found, distances = contents.learned_dependence, compare_distances(contents)
+    if found is None and distances is None:
         return None
-    furthest = max(contents.wasserstein, key=lambda way: way.order)
-    floors = {way.order: way for way in contents.wasserstein_floor}
-    floor = floors.get(furthest.order)
-    what = f"{furthest.order} columns at once" if furthest.order > 1 else "single columns"
-    reason = _explain_no_grade(furthest, floor)
-    if reason is not None or floor is None:
-        figure = format_number(furthest.distance)
-        words = f"Over {what} the Wasserstein distance is {figure}; {reason}."
-        return ReportCard("High order", figure, "unknown", words, "high-order")
-    ratio = furthest.distance / floor.distance
-    times = f"{ratio:.2g}" if ratio < 100 else format_number(ratio)  # noqa: PLR2004
+    kept = math.nan if found is None else found.kept
+    alarms = [] if distances is None else [_find_distances_below_floor(distances)]
+    if math.isnan(kept):
+        words = "A model sees no dependence between the columns of the real rows."
+        card = ReportCard("High order", "none seen", "unknown", words, "high-order")
+        return _add_alarms(card, alarms)
+    kept = round(kept, 2)
     words = (
-        f"Over {what} synthetic rows are {times} times as far from the real ones as other real "
-        f"rows are (Wasserstein {format_number(furthest.distance)} against "
-        f"{format_number(floor.distance)}). Good up to 1.5 times, fair up to 3."
+        f"The synthetic rows keep {_format_share(kept)} of the dependence between columns, of any "
+        f"order: a model that tells real rows from independent columns takes them for real ones "
+        f"that often. Good from {LEARNED[0]:.0%}, fair from {LEARNED[1]:.0%}."
     )
-    grade = _grade_at_most(float(f"{ratio:.2g}"), 1.5, 3.0)
-    return ReportCard("High order", f"{times}\u00d7 floor", grade, words, "high-order")
+    if distances is not None:
+        words += f" {distances.words}"
+    grade = _grade_at_least(kept, *LEARNED)
+    causes: tuple[Cause, ...] = () if grade == "good" else ("dependence lost",)
+    figure = f"{_format_share(kept)} kept"
+    return _add_alarms(ReportCard("High order", figure, grade, words, "high-order", causes), alarms)
 
 
-def _explain_no_grade(found: KWayDistance, floor: KWayDistance | None) -> str | None:
-    if math.isnan(found.distance):
-        return "there are no rows without a null in one of them to compare"
-    if floor is None or not floor.distance > 0:
-        return "there is no floor to compare it with"
-    fewest = min(*found.rows, *floor.rows)
-    if fewest < FEWEST_ROWS:
-        compared = "1 row" if fewest == 1 else f"{fewest} rows"
-        return f"with {compared} to compare it is mostly sampling error, so it is not graded"
-    return None
+def _format_share(share: float) -> str:
+    """Return the share that is kept; more than all is still all."""
+    return f"{min(1.0, max(0.0, share)):.0%}"
+
+
+@dataclass(frozen=True)
+class AnchoredDistances:
+    """k-way distances of high order between their anchors, as means over the orders.
+
+    Args:
+        orders: The orders, each with all three distances.
+        distance: Mean distance of synthetic rows.
+        floor: Mean distance of other real rows.
+        ceiling: Mean distance of independent columns.
+        spread: Standard error of a mean over sets of columns.
+    """
+
+    orders: tuple[int, ...]
+    distance: float
+    floor: float
+    ceiling: float
+    spread: float
+
+    @property
+    def kept(self) -> float:
+        """Share of the way from the ceiling to the floor; NaN if the two are hardly apart."""
+        way = self.ceiling - self.floor
+        return (self.ceiling - self.distance) / way if way > HARDLY * self.floor else math.nan
+
+    @property
+    def words(self) -> str:
+        """The meaning in a sentence."""
+        of = f"{self.orders[0]} to {self.orders[-1]}" if len(self.orders) > 1 else self.orders[0]
+        figures = (
+            f"Distances over {of} columns at once: {format_number(self.distance)}; other real rows "
+            f"{format_number(self.floor)}, independent columns {format_number(self.ceiling)}."
+        )
+        return figures if not math.isnan(self.kept) else figures + " They tell little here."
+
+
+def compare_distances(contents: ReportContents) -> AnchoredDistances | None:
+    """Return Wasserstein distances of high order between anchors; None if there are none."""
+    parts = (contents.wasserstein, contents.wasserstein_floor, contents.wasserstein_ceiling)
+    by_order = [{way.order: way for way in part} for part in parts]
+    orders = tuple(
+        order
+        for order in sorted(by_order[0])
+        if order >= HIGH and all(order in part and _has_enough(part[order]) for part in by_order)
+    )
+    if not orders:
+        return None
+    means = [float(np.mean([part[order].distance for order in orders])) for part in by_order]
+    spread = float(
+        np.mean([by_order[1][k].spread / math.sqrt(by_order[1][k].measured) for k in orders])
+    )
+    return AnchoredDistances(orders, means[0], means[1], means[2], spread)
+
+
+def _has_enough(found: KWayDistance) -> bool:
+    return not math.isnan(found.distance) and min(found.rows) >= FEWEST_ROWS
+
+
+def _find_distances_below_floor(found: AnchoredDistances) -> _Alarm | None:
+    if not found.distance < BELOW_FLOOR * found.floor:
+        return None
+    words = (
+        "Better than real: synthetic rows are closer to real rows than other real rows are, as "
+        "copies would be."
+    )
+    return _Alarm("closer than real", words)
+
+
+def _grade_coverage(contents: ReportContents) -> ReportCard | None:
+    found = contents.representation
+    if found is None or found.floor is None or not found.floor.coverage > 0:
+        return None
+    share = round(found.coverage / found.floor.coverage, 2)
+    words = (
+        f"{format_percent(found.coverage, 0)} of real rows have a synthetic row near by; as many "
+        f"other real rows reach {format_percent(found.floor.coverage, 0)}. Where none is near, "
+        f"kinds of rows are missing. Good from {COVERAGE[0]:.0%} of that, fair from "
+        f"{COVERAGE[1]:.0%}."
+    )
+    grade = _grade_at_least(share, *COVERAGE)
+    causes: tuple[Cause, ...] = () if grade == "good" else ("rows missing",)
+    figure = f"{format_percent(found.coverage, 0)} reached"
+    return ReportCard("Coverage", figure, grade, words, "representation", causes)
 
 
 def _grade_utility(utility: UtilityScores) -> ReportCard | None:
@@ -251,7 +425,49 @@ def _grade_utility(utility: UtilityScores) -> ReportCard | None:
         words += " No test rows were given: the synthetic rows may have been made from the tested "
         words += "ones, and do less well on others."
     figure = f"{format_percent(max(0.0, way), 0)} of real"
-    return ReportCard("Utility", figure, _grade_at_least(round(way, 2), 0.9, 0.7), words, "utility")
+    grade = _grade_at_least(round(way, 2), 0.9, 0.7)
+    causes: tuple[Cause, ...] = () if grade == "good" else ("utility lost",)
+    card = ReportCard("Utility", figure, grade, words, "utility", causes)
+    return _add_alarms(
+        card,
+        [_find_better_than_real(utility, learner, score, way), _find_certainty(utility, learner)],
+    )
+
+
+def _find_better_than_real(
+    utility: UtilityScores, learner: str, score: str, way: float
+) -> _Alarm | None:
+    """Return an alarm if synthetic rows teach more than real ones, beyond sampling error."""
+    by_origin = _find_scores(utility, learner)
+    made, real = by_origin["synthetic"], by_origin["real"]
+    excess = made.scores[score] - real.scores[score]
+    if way <= TOO_USEFUL or excess <= CERTAIN * made.margins.get(score, 0.0):
+        return None
+    words = (
+        "Better than real: synthetic rows teach more than real rows do. Rows that the model is "
+        "tested on may be among them, or their labels are cleaner than real ones."
+    )
+    return _Alarm("better than real", words)
+
+
+def _find_certainty(utility: UtilityScores, learner: str) -> _Alarm | None:
+    """Return an alarm if synthetic rows teach a model to be too sure of its predictions."""
+    by_origin = _find_scores(utility, learner)
+    made, real = (by_origin[on].certainty for on in ("synthetic", "real"))
+    if made is None or real is None:
+        return None
+    if made.overconfidence - max(0.0, real.overconfidence) <= TOO_CERTAIN:
+        return None
+    words = (
+        f"Labels too certain: trained on synthetic rows the model is {made.confidence:.0%} sure "
+        f"and right in {made.accuracy:.0%}; trained on real rows {real.confidence:.0%} and "
+        f"{real.accuracy:.0%}. Do not trust its probabilities."
+    )
+    return _Alarm("labels too certain", words)
+
+
+def _find_scores(utility: UtilityScores, learner: str) -> dict[str, LearnerScore]:
+    return {one.trained_on: one for one in utility.scores if one.learner == learner}
 
 
 def find_main_scores(utility: UtilityScores) -> tuple[str, str, tuple[float, float, float]] | None:
@@ -300,7 +516,23 @@ def _grade_closeness(contents: ReportContents) -> ReportCard | None:
         f"A sanity check, no proof of privacy."
     )
     figure, grade = f"{format_percent(closeness.copies)} copies", _grade_at_most(excess, 0.01, 0.05)
-    return ReportCard("Closeness", figure, grade, words, "closeness")
+    causes: tuple[Cause, ...] = () if grade == "good" else ("exact copies",)
+    card = ReportCard("Closeness", figure, grade, words, "closeness", causes)
+    nearer = closeness.nearer
+    if nearer is None or nearer <= max(NEAR_COPIES, closeness.chance):
+        return card
+    words = (
+        f"Near copies: {format_percent(nearer, 0)} of the synthetic rows are nearer to a real row "
+        f"than to as many {_name_control(closeness)} rows; one half is expected."
+    )
+    return _add_alarms(
+        replace(card, figure=f"{nearer:.0%} too near"),
+        [_Alarm("near copies", words, _grade_at_most(nearer, 0.5, VERY_NEAR))],
+    )
+
+
+def _name_control(closeness: Closeness) -> str:
+    return "other real" if closeness.nearer == closeness.nearer_than_other else "other synthetic"
 
 
 # Figures are graded as they are shown: 69.6% that reads 70% is at least 70%.

@@ -7,17 +7,31 @@ import pytest
 from corner_tables import CORNERS, corner, mixed_table, mixed_views
 from tabpe.errors import DataError, ParameterError
 from tabpe.evaluation.metrics import closeness as module
-from tabpe.evaluation.metrics.closeness import find_nearest_distances, measure_closeness
+from tabpe.evaluation.metrics.closeness import (
+    RankScale,
+    find_nearest_distances,
+    measure_closeness,
+)
 from tabpe.evaluation.table_arrays import NumericCells, build_table_arrays
 from tabpe.schema import Categorical, Float, Integer, Schema
 
 
 def naive_nearest(rows, near):
+    def rank(column, place):
+        known = other[column.name].scaled[~other[column.name].missing]
+        points = {0.0: 0.0} if (known > 0).all() else {}
+        for at in sorted(known):
+            points[at] = (np.mean(known < at) + np.mean(known <= at)) / 2
+        points |= {1.0: 1.0} if (known < 1).all() else {}
+        return np.interp(place, list(points), list(points.values()))
+
     def difference(column, ours, theirs):
         if column.missing[ours] or other[column.name].missing[theirs]:
             return float(column.missing[ours] != other[column.name].missing[theirs])
         if isinstance(column, NumericCells):
-            return min(1.0, abs(column.scaled[ours] - other[column.name].scaled[theirs]))
+            places = column.scaled[ours], other[column.name].scaled[theirs]
+            ranks = [rank(column, place) for place in places]
+            return min(abs(ranks[0] - ranks[1]), abs(places[0] - places[1]))
         return float(column.values[ours] != other[column.name].values[theirs])
 
     other = {column.name: column for column in near}
@@ -34,10 +48,10 @@ def naive_nearest(rows, near):
 def test_distances_equal_the_naive_ones(name, monkeypatch):
     real, synthetic = corner(name)
     real, synthetic = (view.take(np.arange(min(len(view), 12))) for view in (real, synthetic))
-    expected = naive_nearest(synthetic, real)
-    assert find_nearest_distances(synthetic, real) == pytest.approx(expected, abs=1e-6)
+    expected, ranks = naive_nearest(synthetic, real), RankScale.from_table(real)
+    assert find_nearest_distances(synthetic, real, ranks) == pytest.approx(expected, abs=1e-6)
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 5)
-    assert find_nearest_distances(synthetic, real) == pytest.approx(expected, abs=1e-6)
+    assert find_nearest_distances(synthetic, real, ranks) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", CORNERS)
@@ -78,6 +92,55 @@ def test_a_table_that_copies_is_seen_to():
     assert honest.copies < 0.01
     assert copied.synthetic[0] == 1
     assert honest.synthetic == pytest.approx(honest.other, abs=0.1)
+
+
+def line(*values):
+    return pa.table({"x": [float(value) for value in values]})
+
+
+def test_shares_of_nearer_rows_are_those_of_a_loop():
+    schema = Schema((Float("x", 0.0, 100.0),))
+    tables = line(0, 20, 40, 60, 80), line(1, 41, 50, 79, 99), line(10, 30, 50, 70, 90)
+    real, made, other = build_table_arrays(schema, tables)
+    found = measure_closeness(real, made, other)
+    # 1 and 41 and 79 are nearer to a real row, 50 and 99 to another real row.
+    assert found.nearer_than_other == 3 / 5
+    # Among themselves only 41 and 50 are close, and nearer to each other than 50 is to 40 or 60.
+    assert found.nearer_than_synthetic == pytest.approx(
+        np.mean(np.array(naive_nearest(made, real)) < nearest_other(made, real))
+    )
+    assert found.queries == 5
+
+
+def nearest_other(made, real):
+    """Return the distance of each row to the nearest other one, by ranks among real rows."""
+    every = np.arange(len(made))
+    return [
+        find_nearest_distances(
+            made.take(np.array([at])), made.take(every != at), RankScale.from_table(real)
+        )[0]
+        for at in every
+    ]
+
+
+def test_rows_as_near_to_both_count_half():
+    schema = Schema((Float("x", 0.0, 100.0),))
+    real, made, other = build_table_arrays(schema, [line(0, 100), line(50), line(0, 100)])
+    assert measure_closeness(real, made, other).nearer_than_other == 0.5
+    assert measure_closeness(real, made).nearer_than_synthetic is None
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.01, 0.05])
+def test_copies_with_noise_on_them_are_near_copies(noise):
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Float(name, -9.0, 9.0) for name in "abcde"))
+    cells = [{name: rng.normal(size=1000) for name in "abcde"} for _ in range(3)]
+    moved = {name: cells[0][name] + rng.normal(0, noise, 1000) for name in "abcde"}
+    tables = [pa.table(one) for one in (*cells, moved)]
+    real, honest, other, near = build_table_arrays(schema, tables)
+    for test in (None, other):
+        assert measure_closeness(real, near, test).nearer > 0.95
+        assert measure_closeness(real, honest, test).nearer < measure_closeness(real, honest).chance
 
 
 def test_a_copy_far_from_the_sample_is_counted_all_the_same():

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 from tables import parity, ruled, total, view_of
 from tabpe import Categorical, Float, Schema
 from tabpe.errors import ParameterError
-from tabpe.evaluation.metrics.utility import compute_scores, measure_utility
-from tabpe.evaluation.table_arrays import build_examples
+from tabpe.evaluation.metrics.utility import compute_scores, measure_certainty, measure_utility
+from tabpe.evaluation.table_arrays import LabeledExamples, build_examples
 
 THREE = ("a", "b", "c")
 
@@ -39,6 +39,41 @@ def test_bounds_stand_on_both_sides():
         assert upper > middle + 0.03 > middle > lower + 0.03
     assert of(found, "nothing", "AUC") == 0.5
     assert (found.task, found.test_rows, found.held_out) == ("classification", 3000, False)
+
+
+def test_label_certainty_is_that_of_scikit_learn_and_of_a_loop():
+    rng = np.random.default_rng(0)
+    target, weights = rng.integers(0, 3, 400), rng.dirichlet((1, 1, 1), 400)
+    found = measure_certainty(weights, LabeledExamples((), target, 3))
+    sure, right = weights.max(axis=1), weights.argmax(axis=1) == target
+    bins = [np.floor(sure * 15) == at for at in range(15)]
+    errors = [abs(sure[b].mean() - right[b].mean()) * b.mean() for b in bins if b.any()]
+    assert found.log_loss == pytest.approx(log_loss(target, weights))
+    assert found.brier == pytest.approx(np.mean(np.sum((weights - np.eye(3)[target]) ** 2, axis=1)))
+    assert found.calibration_error == pytest.approx(sum(errors))
+    assert (found.confidence, found.spread) == (
+        pytest.approx(sure.mean()),
+        pytest.approx(sure.std()),
+    )
+    assert found.overconfidence == pytest.approx(sure.mean() - right.mean())
+    assert measure_certainty(weights[:, 0], LabeledExamples((), weights[:, 1], None)) is None
+
+
+def test_labels_that_are_cleaner_than_real_ones_teach_too_much_certainty():
+    real, test = ruled(total, 3000, noise=0.6), ruled(total, 3000, seed=1, noise=0.6)
+    found = measure_utility(real, ruled(total, 3000, seed=2, noise=0.0), test)
+    by_origin = {one.trained_on: one.certainty.overconfidence for one in found.scores}
+    assert by_origin["synthetic"] > by_origin["real"] + 0.1
+
+
+def test_the_margin_of_a_difference_shrinks_with_the_test_rows():
+    real, made = ruled(total, 500, noise=0.3), ruled(total, 500, seed=2, noise=0.5)
+    margins = []
+    for rows in (200, 5000):
+        found = measure_utility(real, made, ruled(total, rows, seed=1, noise=0.3))
+        (one,) = [each for each in found.scores if each.trained_on == "synthetic"]
+        margins.append(one.margins["AUC"])
+    assert 0 < 3 * margins[1] < margins[0] < 0.1
 
 
 def test_the_real_rows_themselves_reach_the_upper_bound():

@@ -24,8 +24,10 @@ DRAWN = {
     "hostile": lambda: charts.column(made.hostile().columns[1]),
     "distances": lambda: charts.distances(WHOLE.closeness),
     "heat": lambda: charts.heat([NASTY, "b"], np.array([[1.0, np.nan], [-1.0, 0.0]]), NASTY),
-    "orders": lambda: charts.orders(WHOLE.wasserstein, WHOLE.wasserstein_floor, NASTY),
-    "no orders": lambda: charts.orders((), (), "none"),
+    "orders": lambda: charts.orders(
+        WHOLE.wasserstein, WHOLE.wasserstein_floor, WHOLE.wasserstein_ceiling, NASTY
+    ),
+    "no orders": lambda: charts.orders((), (), (), "none"),
     "depths": lambda: charts.depths(WHOLE.order),
     "rounds": lambda: charts.rounds([{NASTY: 1.0}, {}], NASTY),
     "stacked": lambda: charts.stacked([(NASTY, 0.4), ("b", 0.6)], NASTY),

@@ -7,8 +7,10 @@ import pytest
 import contents as made
 from certificates import DRAFTED, honest
 from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
+from tabpe.evaluation.metrics.dependence import PairDependence
+from tabpe.evaluation.metrics.embedding import RepresentationScores
 from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
-from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
+from tabpe.evaluation.metrics.utility import LabelCertainty, LearnerScore, UtilityScores
 from tabpe.evaluation.report.verdict import build_cards, find_main_scores, write_verdict
 from tabpe.verification.verify import FAILED, Check
 
@@ -19,6 +21,7 @@ def card(title, contents):
 
 def test_there_is_a_card_for_each_part_and_none_for_what_is_not_there():
     titles = [one.title for one in build_cards(made.custodian())]
+    assert all(one.causes == () for one in build_cards(made.custodian()) if one.grade == "good")
     assert titles == ["Guarantee", "Columns", "Pairs", "High order", "Utility", "Closeness"]
     assert [one.title for one in build_cards(made.public())] == ["Guarantee", "Columns", "Utility"]
     assert [one.title for one in build_cards(made.minimal())] == ["Guarantee"]
@@ -100,37 +103,88 @@ def test_columns_that_are_null_where_they_should_not_be_do_not_agree(score, null
     assert ("agreement of nulls" in found.words) == (nulls > 0)
 
 
-@pytest.mark.parametrize(("start", "grade"), [(0.012, "good"), (0.024, "fair"), (0.1, "poor")])
-def test_high_order_is_held_against_the_floor(start, grade):
-    ways = made.ways(("age",), start, 0.0)
-    floor = made.ways(("age",), 0.012, 0.0)
-    contents = made.custodian(wasserstein=ways, wasserstein_floor=floor)
-    assert card("High order", contents).grade == grade
+@pytest.mark.parametrize(("kept", "grade"), [(0.9, "good"), (0.5, "fair"), (0.1, "poor")])
+def test_pairs_are_graded_by_the_dependence_that_is_kept(kept, grade):
+    found = card("Pairs", made.custodian(pair_dependence=made.pair_dependence(("a", "b"), kept)))
+    assert (found.figure, found.grade) == (f"{kept:.0%} kept", grade)
+    assert ("pairs lost" in found.causes) == (grade != "good")
 
 
-def test_high_order_without_a_floor_is_unknown():
-    assert card("High order", made.custodian(wasserstein_floor=())).grade == "unknown"
+def test_without_a_related_pair_there_is_nothing_to_grade():
+    found = card("Pairs", made.custodian(pair_dependence=PairDependence((), 10)))
+    assert found.grade == "unknown"
 
 
-def test_high_order_of_very_far_rows_is_shown_in_digits():
-    ways, floor = made.ways(("age",), 9876.0, 0.0), made.ways(("age",), 0.012, 0.0)
-    found = card("High order", made.custodian(wasserstein=ways, wasserstein_floor=floor))
-    assert (found.figure, found.grade) == ("823,000\u00d7 floor", "poor")
+def test_a_column_that_depends_on_nothing_any_more_is_named():
+    kept = made.pair_dependence(("a", "b", "c")).pairs * 9
+    lost = dataclasses.replace(kept[0], columns=("a", "outcome"), distance=0.3)
+    found = card("Pairs", made.custodian(pair_dependence=PairDependence((*kept, lost), 30)))
+    assert (found.grade, found.causes) == ("fair", ("column detached",))
+    assert "outcome" in found.words
 
 
-def test_high_order_that_nulls_leave_no_rows_for_is_unknown():
-    (way,) = made.ways(("age",), float("nan"), 0.0)
-    found = card("High order", made.custodian(wasserstein=(way,)))
-    assert (found.figure, found.grade) == ("\u2013", "unknown")
-    assert "null" in found.words
+@pytest.mark.parametrize(
+    ("kept", "shown", "grade"),
+    [(1.3, "100%", "good"), (0.8, "80%", "good"), (0.5, "50%", "fair"), (-0.1, "0%", "poor")],
+)
+def test_high_order_is_graded_by_the_dependence_that_a_model_finds(kept, shown, grade):
+    learned = made.learned_dependence(kept)
+    found = card("High order", made.custodian(learned_dependence=learned))
+    assert (found.figure, found.grade) == (f"{shown} kept", grade)
+    assert ("dependence lost" in found.causes) == (grade != "good")
 
 
-@pytest.mark.parametrize(("rows", "grade"), [(1, "unknown"), (19, "unknown"), (20, "good")])
-def test_high_order_of_a_handful_of_rows_is_not_graded(rows, grade):
-    (way,) = made.ways(("age",), 0.01, 0.0)
-    few = (dataclasses.replace(way, rows=(rows, 1000)),)
-    found = card("High order", made.custodian(wasserstein=few, wasserstein_floor=few))
-    assert found.grade == grade
+def test_high_order_of_independent_columns_is_not_graded():
+    learned = dataclasses.replace(made.learned_dependence(), real=0.001)
+    assert card("High order", made.custodian(learned_dependence=learned)).grade == "unknown"
+
+
+@pytest.mark.parametrize(("share", "is_alarm"), [(0.95, False), (0.6, True)])
+def test_rows_closer_than_real_ones_are_an_alarm(share, is_alarm):
+    floor = made.ways(("a", "b", "c"), 0.01, 0.02)
+    closer = tuple(dataclasses.replace(way, distance=share * way.distance) for way in floor)
+    found = card("High order", made.custodian(wasserstein=closer, wasserstein_floor=floor))
+    assert ("closer than real" in found.causes) == is_alarm
+    assert (found.grade == "fair") == is_alarm
+
+
+def test_rows_that_are_missing_are_seen_in_the_coverage():
+    floor = RepresentationScores("linear", 5, (9, 9), 0.9, 0.9, 1.0, 0.9)
+    for coverage, grade in ((0.85, "good"), (0.6, "fair"), (0.3, "poor")):
+        scores = dataclasses.replace(floor, coverage=coverage, floor=floor)
+        assert card("Coverage", made.custodian(representation=scores)).grade == grade
+
+
+def with_bars(shares, real=(0.6, 0.37, 0.03)):
+    bars = ("a", "b", "c")
+    return ColumnComparison(
+        "ward", "category", (), bars, ColumnShape(real, 0.0), ColumnShape(shares, 0.0), 0.03
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "rows", "is_alarm"),
+    [
+        ((0.6, 0.4, 0.0), 10_000, True),
+        ((0.6, 0.39, 0.01), 10_000, False),
+        ((0.6, 0.4, 0.0), 100, False),  # three rows may be missing by chance
+    ],
+)
+def test_a_value_that_no_synthetic_row_has_is_an_alarm(shares, rows, is_alarm):
+    contents = made.custodian(
+        columns=(with_bars(shares),), quality=None, rows={"real": 9, "synthetic": rows}
+    )
+    found = card("Columns", contents)
+    assert ("values missing" in found.causes) == is_alarm
+    assert (found.grade == "fair") == is_alarm
+
+
+def test_one_wrong_column_is_not_lost_in_the_mean():
+    scores = [ColumnScore(f"x{at}", "KSComplement", 1.0) for at in range(19)]
+    scores.append(ColumnScore("age", "KSComplement", 0.4))
+    found = card("Columns", made.custodian(quality=QualityScores(tuple(scores), ())))
+    assert (found.grade, found.causes) == ("fair", ("columns differ",))
+    assert "age" in found.words
 
 
 def test_utility_on_rows_that_were_held_out_says_so():
@@ -155,7 +209,7 @@ def scored(synthetic, real=0.9, lower=0.5):
 
 @pytest.mark.parametrize(
     ("synthetic", "grade"),
-    [(0.95, "good"), (0.88, "good"), (0.8, "fair"), (0.6, "poor"), (0.4, "poor")],
+    [(0.92, "good"), (0.88, "good"), (0.8, "fair"), (0.6, "poor"), (0.4, "poor")],
 )
 def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
     assert card("Utility", made.custodian(utility=scored(synthetic))).grade == grade
@@ -165,6 +219,33 @@ def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
 def test_a_figure_is_graded_as_it_is_shown(way, shown, grade):
     found = card("Utility", made.custodian(utility=scored(0.5 + 0.4 * way)))
     assert (found.figure, found.grade) == (f"{shown}% of real", grade)
+
+
+def certain(confidence, accuracy):
+    return LabelCertainty(0.5, 0.3, 0.1, confidence, accuracy, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "margin", "is_alarm"), [(1.0, 0.01, True), (0.92, 0.01, False), (1.0, 0.2, False)]
+)
+def test_better_than_real_is_an_alarm_beyond_its_noise(synthetic, margin, is_alarm):
+    scores = scored(synthetic)
+    last = dataclasses.replace(scores.scores[-1], margins={"accuracy": margin})
+    scores = dataclasses.replace(scores, scores=(*scores.scores[:-1], last))
+    found = card("Utility", made.custodian(utility=scores))
+    assert ("better than real" in found.causes) == is_alarm
+    assert found.grade == ("fair" if is_alarm else "good")
+
+
+@pytest.mark.parametrize(("confidence", "is_alarm"), [(0.85, False), (0.97, True)])
+def test_labels_that_are_too_certain_are_an_alarm(confidence, is_alarm):
+    scores = scored(0.86)
+    nothing, real, made_of = scores.scores
+    real = dataclasses.replace(real, certainty=certain(0.88, 0.86))
+    made_of = dataclasses.replace(made_of, certainty=certain(confidence, 0.82))
+    scores = dataclasses.replace(scores, scores=(nothing, real, made_of))
+    found = card("Utility", made.custodian(utility=scores))
+    assert ("labels too certain" in found.causes) == is_alarm
 
 
 def test_where_real_rows_teach_nothing_there_is_no_grade():
@@ -187,6 +268,17 @@ def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
     found = card("Closeness", made.custodian(closeness=close))
     assert found.grade == grade
     assert "no proof of privacy" in found.words
+
+
+@pytest.mark.parametrize(
+    ("nearer", "grade"), [(0.5, "good"), (0.59, "good"), (0.65, "fair"), (0.95, "poor")]
+)
+@pytest.mark.parametrize("control", ["nearer_than_other", "nearer_than_synthetic"])
+def test_near_copies_are_an_alarm(control, nearer, grade):
+    close = dataclasses.replace(made.closeness(), **{control: nearer})
+    found = card("Closeness", made.custodian(closeness=close))
+    assert found.grade == grade
+    assert ("near copies" in found.causes) == (grade != "good")
 
 
 def test_the_verdict_names_what_is_poor():

@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils import serialization
+from tabpe._utils.extras import has_sign_extra
 from tabpe.accounting import Certificate, NoiseSource, OpenDPNoise, TableNoise, WrittenTable
 from tabpe.accounting.certificate import Guarantee, round_up
 from tabpe.accounting.ledger import Ledger
@@ -52,6 +53,7 @@ from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
 from tabpe.schema.constraints import Constraint
 from tabpe.schema.constraints.check import UniqueKey
+from tabpe.verification.signing import CertificateSignature, PublicKey, get_signature_path
 
 OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
 
@@ -244,7 +246,7 @@ def check_ledger(stated: Certificate, ledger: Ledger) -> Check:
     """Compare a certificate with the ledger entry that it names.
 
     The ledger recorded the digest of the certificate when the run was closed, so every field is
-    compared, except `release`: one run may be written to several files.
+    compared, except `release` and `statement`: one run may be written to several files.
     """
     problem = _find_problem(stated, ledger)
     if problem is not None:
@@ -427,22 +429,31 @@ def _compute_fingerprint(path: Path) -> tuple[str, int]:
 LARGEST_CERTIFICATE = 64 * 2**20
 NOT_SIGNED = (
     "The certificate is not signed: whoever can change the file can make it consistent. A ledger "
-    "records its digest: compare with --ledger."
+    "records its digest: compare with --ledger. 'tabpe synth --sign' signs one."
 )
 NOTED = (
-    "The ledger confirms all of the certificate except release, the table that it names. Whoever "
-    "can change the ledger as well can change both; note its head elsewhere."
+    "The ledger confirms all of the certificate except release, the table that it names, and "
+    "statement. Whoever can change the ledger as well can change both; note its head elsewhere."
+)
+NOBODY_SIGNED = "The certificate is not signed: nobody vouches for the table that it names."
+UNKNOWN_SIGNER = (
+    "Who signed: anybody can make a key. Compare its fingerprint with the one that the custodian "
+    "gives you, or pass their public key with --key."
 )
 UNREAD = "Anything else: its fields are not those of a certificate."
 STATEMENTS = (
     "Statements that are not checked: accountant, assumed_public, bought, chance and name of a "
     "spend, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
-    "notes, seed_policy, unit, versions, and a requested_epsilon above the stated one."
+    "notes, seed_policy, statement, unit, versions, and a requested_epsilon above the stated one."
 )
 
 
 def verify(
-    certificate: str | Path, rows: str | Path | None = None, ledger: str | Path | None = None
+    certificate: str | Path,
+    rows: str | Path | None = None,
+    ledger: str | Path | None = None,
+    *,
+    key: str | Path | None = None,
 ) -> Verification:
     """Verify a certificate, and the table and the ledger it names if they are given.
 
@@ -450,15 +461,67 @@ def verify(
         certificate: The file that `tabpe synth` wrote beside the table.
         rows: The synthetic table.
         ledger: The ledger that the run was charged to.
+        key: The public key of the signer you trust. The signature lies beside the certificate.
 
     Raises:
-        ArchiveError: If the file is not a certificate. A certificate with missing, unknown or
-            malformed fields is one that does not hold.
+        ArchiveError: If the file is not a certificate, or the key is none. A certificate with
+            missing, unknown or malformed fields is one that does not hold.
         DataError: If there is no such table.
         LedgerError: If there is no such ledger.
     """
     plain = read_certificate(Path(certificate))
-    return verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
+    trusted = None if key is None else PublicKey.load(Path(key))
+    found = verify_plain(
+        plain, *(None if path is None else Path(path) for path in (rows, ledger))
+    )
+    if found.guarantee is None:
+        return found
+    signed = get_signature_path(Path(certificate))
+    return _add_signature(found, plain, signed, trusted)
+
+
+def _add_signature(
+    found: Verification, plain: Mapping[str, Any], path: Path, trusted: PublicKey | None
+) -> Verification:
+    """Return the verification with the check of the signature, if there is one or one must be."""
+    if not path.exists() and trusted is None:
+        return found
+    unsigned = {NOT_SIGNED, NOBODY_SIGNED}
+    left = tuple(words for words in found.not_checked if words not in unsigned)
+    check = check_signature(plain, path, trusted)
+    if check.outcome == GIVEN:
+        left = (*left, UNKNOWN_SIGNER)
+    return dataclasses.replace(found, checks=(*found.checks, check), not_checked=left)
+
+
+def check_signature(plain: Mapping[str, Any], path: Path, trusted: PublicKey | None) -> Check:
+    """Check the signature of a certificate.
+
+    It is `OK` only if the trusted key made it. Without a trusted key anybody may have signed, so
+    the outcome is `GIVEN`.
+
+    Args:
+        plain: The certificate, as its file says.
+        path: The file of the signature.
+        trusted: The public key that must have signed; None if no key is known.
+    """
+    if not path.exists():
+        return Check("signed", FAILED, f"by nobody: there is no {path.name} beside the certificate")
+    try:
+        signature = CertificateSignature.load(path)
+    except ArchiveError as error:
+        return Check("signed", FAILED, str(error).rstrip("."))
+    if not has_sign_extra() and trusted is None:
+        return Check("signed", GIVEN, "not checked: that needs cryptography (tabpe[sign])")
+    if not signature.covers(plain):
+        words = f"{path.name} does not fit: the certificate was changed, or it is of another one"
+        return Check("signed", FAILED, words)
+    signer = f"by the key {signature.key.fingerprint}"
+    if trusted is None:
+        return Check("signed", GIVEN, f"{signer}; pass --key to check whose that is")
+    if signature.key != trusted:
+        return Check("signed", FAILED, f"{signer}, not by yours, {trusted.fingerprint}")
+    return Check("signed", OK, f"{signer}, which is the one you gave")
 
 
 def verify_plain(
@@ -471,7 +534,7 @@ def verify_plain(
         return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
     schema, schema_check = check_schema(stated)
     found = [
-        Check("format", OK, "a certificate of format 1"),
+        Check("format", OK, f"a certificate of format {stated.format}"),
         check_derived(stated, plain),
         schema_check,
         check_noise(stated),
@@ -482,7 +545,7 @@ def verify_plain(
     not_checked = [STATEMENTS, NOT_SIGNED]
     if ledger is not None:
         found.append(check_ledger(stated, open_existing_ledger(ledger)))
-        not_checked = [NOTED]
+        not_checked = [NOTED, NOBODY_SIGNED]
     if rows is not None:
         found += check_table(stated.release, schema, rows)
     elif stated.release is not None:

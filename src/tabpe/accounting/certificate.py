@@ -65,7 +65,7 @@ class LedgerEntry:
     entry: str
 
 
-LONGEST_PURPOSE, LONGEST_CONTACT = 600, 200
+LONGEST_PURPOSE, LONGEST_CONTACT = 400, 200
 
 
 @dataclass(frozen=True)

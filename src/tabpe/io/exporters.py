@@ -34,7 +34,11 @@ from tabpe.schema import (
 
 CROISSANT = "http://mlcommons.org/croissant/1.1"
 _LISTED, _LONGEST_VALUE = 50, 80
-_ENCODINGS = {".csv": "text/csv", ".parquet": "application/x-parquet", ".pq": "application/x-parquet"}
+_ENCODINGS = {
+    ".csv": "text/csv",
+    ".parquet": "application/x-parquet",
+    ".pq": "application/x-parquet",
+}
 _SOURCES = {
     Source.PUBLIC: "declared public",
     Source.DATA: "read from the private data, not covered by the guarantee",

@@ -232,9 +232,7 @@ def make_key_pair(path: Path, passphrase: str | None = None) -> PublicKey:
         else pem.BestAvailableEncryption(passphrase.encode())
     )
     private = key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, lock)
-    public = key.public_key().public_bytes(
-        pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo)
     files.create_file(path, files.make_filler(private))
     files.write_file(public_path, files.make_filler(public))
     return PublicKey(key.public_key().public_bytes_raw())

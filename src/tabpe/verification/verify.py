@@ -471,9 +471,7 @@ def verify(
     """
     plain = read_certificate(Path(certificate))
     trusted = None if key is None else PublicKey.load(Path(key))
-    found = verify_plain(
-        plain, *(None if path is None else Path(path) for path in (rows, ledger))
-    )
+    found = verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
     if found.guarantee is None:
         return found
     signed = get_signature_path(Path(certificate))
@@ -511,10 +509,19 @@ def check_signature(plain: Mapping[str, Any], path: Path, trusted: PublicKey | N
         signature = CertificateSignature.load(path)
     except ArchiveError as error:
         return Check("signed", FAILED, str(error).rstrip("."))
+    return _compare_signature(plain, signature, path.name, trusted)
+
+
+def _compare_signature(
+    plain: Mapping[str, Any],
+    signature: CertificateSignature,
+    file: str,
+    trusted: PublicKey | None,
+) -> Check:
     if not has_sign_extra() and trusted is None:
         return Check("signed", GIVEN, "not checked: that needs cryptography (tabpe[sign])")
     if not signature.covers(plain):
-        words = f"{path.name} does not fit: the certificate was changed, or it is of another one"
+        words = f"{file} does not fit: the certificate was changed, or it is of another one"
         return Check("signed", FAILED, words)
     signer = f"by the key {signature.key.fingerprint}"
     if trusted is None:

@@ -78,15 +78,18 @@ def _build_policy(style: str, script: str) -> str:
 
 
 def hash_source(source: str) -> str:
+    """Return the hash of a style or script, as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
 def read_asset(name: str) -> str:
+    """Return the text of a file in the folder of templates."""
     return resources.files(_PACKAGE).joinpath(_FOLDER, name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def build_environment() -> Environment:
+    """Return what renders the templates; every value is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -367,9 +367,9 @@ def _list_items(items: Sequence[SheetItem]) -> Iterator[str]:
 
 
 def _wrap(text: str, head: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
-    ) or [head]
+    return textwrap.wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)) or [
+        head
+    ]
 
 
 def _limit(sentences: Sequence[str], most: int) -> tuple[str, ...]:

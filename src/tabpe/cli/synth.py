@@ -201,9 +201,8 @@ def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seco
         "wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s"
     )
     print_line("guarantee", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
-    beside = certificate_path(output)
-    print_line("details", f"{beside}: every privacy spend")
-    print_line("sheet", f"{beside.with_suffix('.html')}: to read, print and sign")
+    sheet = certificate_path(output).with_suffix(".html")
+    print_line("details", f"{sheet}, to read and sign; .json: every spend")
 
 
 def _parse_options(chosen: Mapping[str, Any], *, no_spill: bool) -> dict[str, Any]:

@@ -37,6 +37,19 @@ _FIRST_LINE = b"tabpe certificate signature 1\n"
 _LARGEST_FILE = 2**16
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _FIELDS = {"public_key": 32, "signature": 64}
+# Keys of small order, without the bit of the sign: one signature fits many messages under them.
+_SMALL_ORDER = frozenset(
+    bytes.fromhex(digits)
+    for digits in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,11 @@ class PublicKey:
         """The first half of its SHA-256, in groups that can be read aloud."""
         digits = hashlib.sha256(self.raw).hexdigest()[:32]
         return " ".join(re.findall("." * 8, digits))
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether anybody can sign for this key, because it is of small order."""
+        return self.raw[:-1] + bytes([self.raw[-1] & 0x7F]) in _SMALL_ORDER
 
     @classmethod
     def load(cls, path: Path) -> PublicKey:
@@ -132,6 +150,8 @@ class CertificateSignature:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+        if self.key.is_weak:
+            return False
         try:
             Ed25519PublicKey.from_public_bytes(self.key.raw).verify(
                 self.signature, _FIRST_LINE + dump_canonical_json(plain)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,13 +25,14 @@ from numpy.typing import NDArray
 
 from tabpe._utils import serialization
 from tabpe._utils.extras import has_sign_extra
+from tabpe._utils.files import make_hashing_filler
 from tabpe.accounting import Certificate, NoiseSource, OpenDPNoise, TableNoise, WrittenTable
 from tabpe.accounting.certificate import Guarantee, round_up
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.recount import recount_epsilon
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import find_valid_cells
+from tabpe.encoding.cells import find_valid_cells, format_temporal_columns
 from tabpe.encoding.column_codec import find_cell_positions
 from tabpe.errors import (
     ArchiveError,
@@ -40,6 +42,7 @@ from tabpe.errors import (
     LedgerError,
     ParameterError,
     SchemaError,
+    TabpeError,
     shown,
 )
 from tabpe.evolution.constraint_repair import (
@@ -48,7 +51,7 @@ from tabpe.evolution.constraint_repair import (
     RowPositions,
     evaluate_constraint,
 )
-from tabpe.io import open_source
+from tabpe.io import make_table_writer, open_source
 from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
 from tabpe.schema.constraints import Constraint
@@ -56,6 +59,7 @@ from tabpe.schema.constraints.check import UniqueKey
 from tabpe.verification.signing import CertificateSignature, PublicKey, get_signature_path
 
 OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
+NOT_COMPARED = "not compared"
 
 
 @dataclass(frozen=True)
@@ -358,6 +362,42 @@ def check_table(named: WrittenTable | None, schema: Schema | None, rows: Path) -
         yield _check_rows(named, schema, rows)
 
 
+def check_rows_in_memory(
+    named: WrittenTable | None, schema: Schema | None, table: pa.Table
+) -> Check:
+    """Compare rows in memory with the table that a certificate names.
+
+    A certificate names the bytes of a file, so the rows are written anew. The same bytes are the
+    same rows. Other bytes may be the same rows in other types, so the rows are `GIVEN` then, unless
+    their number or their columns are not those of the certificate.
+    """
+    if named is None or schema is None:
+        return Check("table", GIVEN, f"{NOT_COMPARED}: the certificate names no table")
+    if table.num_rows != named.rows:
+        words = f"these are {table.num_rows:,} rows, the certificate names {named.rows:,}"
+        return Check("table", FAILED, words)
+    if tuple(table.schema.names) != schema.names:
+        return Check("table", FAILED, "the columns are not those of the certificate")
+    if named.sha256 == _hash_rows(named, schema, table):
+        return Check("table", OK, f"written anew, they have the SHA-256 {named.sha256[:16]}...")
+    words = f"{NOT_COMPARED}: rows in memory; pass the path of {shown(named.file)} instead"
+    return Check("table", GIVEN, words)
+
+
+def _hash_rows(named: WrittenTable, schema: Schema, table: pa.Table) -> str | None:
+    """Return the SHA-256 of the rows as the named file would hold them; None if it can not."""
+    digests: list[str] = []
+    try:
+        if Path(named.file).suffix.lower() == ".csv":
+            table = format_temporal_columns(table, schema.columns)
+        fill = make_table_writer(table, Path(named.file), escape_formulas=named.formulas_escaped)
+        with tempfile.TemporaryFile() as file:
+            make_hashing_filler(fill, lambda sha256, _: digests.append(sha256))(file)
+    except (TabpeError, pa.ArrowException, ValueError, TypeError):
+        return None
+    return digests[0]
+
+
 def _check_rows(named: WrittenTable, schema: Schema, rows: Path) -> Check:
     try:
         count = count_fitting_rows(schema, rows)
@@ -532,9 +572,9 @@ def _compare_signature(
 
 
 def verify_plain(
-    plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
+    plain: Mapping[str, Any], rows: Path | pa.Table | None = None, ledger: Path | None = None
 ) -> Verification:
-    """Verify the plain values of a certificate."""
+    """Verify the plain values of a certificate, with rows in a file or in memory."""
     try:
         stated = Certificate.from_dict(plain)
     except FieldError as error:
@@ -553,7 +593,9 @@ def verify_plain(
     if ledger is not None:
         found.append(check_ledger(stated, open_existing_ledger(ledger)))
         not_checked = [NOTED, NOBODY_SIGNED]
-    if rows is not None:
+    if isinstance(rows, pa.Table):
+        found.append(check_rows_in_memory(stated.release, schema, rows))
+    elif rows is not None:
         found += check_table(stated.release, schema, rows)
     elif stated.release is not None:
         not_checked.insert(0, f"The table {stated.release.file}: pass its path as well.")

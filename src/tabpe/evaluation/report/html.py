@@ -115,6 +115,7 @@ def build_environment() -> Environment:
         "spend_shares": tables.list_spend_shares,
         "total_guarantee": verdict.compute_total_guarantee,
         "common": guarantee.COMMON,
+        "is_compared": guarantee.is_compared,
         "worst_first": worst_first,
     }
     return environment

@@ -244,6 +244,7 @@ class CertificateSheet:
         if not self.certificate.private:
             yield "Nothing."
             return
+        yield f"Differential privacy with epsilon {self.epsilon} and delta {self.delta}."
         yield AttackerBound.from_certificate(self.certificate).words
         yield from _limit(self.certificate.guarantee.promised, 2)
 
@@ -344,8 +345,7 @@ def _render_text(sheet: CertificateSheet) -> str:
     lines = ["PRIVACY CERTIFICATE OF A SYNTHETIC TABLE", sheet.title]
     if sheet.warning is not None:
         lines += ["", *_wrap(sheet.warning, "!! ")]
-    if sheet.certificate.private:
-        lines += ["", f"epsilon {sheet.epsilon}, delta {sheet.delta}: {sheet.certificate.status}"]
+    lines += ["", f"Status: {sheet.certificate.status}"]
     lines += _list_items(sheet.first_page)
     lines += ["", "SIGNATURES", ""]
     lines += [f"{' ' * _INDENT}{name + ':':<18} {'_' * 30}  date {'_' * 10}" for name in SIGNERS]

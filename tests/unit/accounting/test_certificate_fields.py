@@ -165,7 +165,7 @@ STATEMENT = ReleaseStatement("Teaching", "Data office", SpentTotal(2, 1.4, 1e-6,
     [
         STATEMENT,
         ReleaseStatement(),
-        ReleaseStatement(purpose="تهیه\u200cشده é 隐私", total=SpentTotal(3)),
+        ReleaseStatement(purpose="a\u200cb é 隐私", total=SpentTotal(3)),
     ],
 )
 def test_a_statement_is_written_and_read_and_no_part_of_the_digest(statement):

@@ -113,6 +113,14 @@ def test_a_signature_of_another_release_fails(quick, tabpe, office, folder):
     assert "FAILED  signed" in result.stdout
 
 
+def test_an_unsigned_release_keeps_no_signature_of_the_one_it_replaces(quick, tabpe, office):
+    assert quick("-o", "out.csv", "--sign", office).exit_code == 0
+    assert quick("-o", "out.csv").exit_code == 2
+    assert quick("-o", "out.csv", "--force").exit_code == 0
+    assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
+    assert tabpe("verify", "out.certificate.json", "out.csv", "--key", "office.pub").exit_code == 1
+
+
 def test_an_unsigned_release_fails_where_a_key_is_asked_for(quick, tabpe, office):
     assert quick("-o", "out.csv").exit_code == 0
     assert "not signed" in tabpe("verify", "out.certificate.json", "out.csv").stdout

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -65,16 +66,16 @@ def certificate_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.certificate.json")
 
 
-def list_release_files(output: Path, *, signed: bool) -> list[Path]:
-    """Return the table and all that is written beside it.
+def list_release_files(output: Path) -> list[Path]:
+    """Return the table and all that belongs beside it; a signature only if it is signed.
 
     Example:
-        >>> [path.name for path in list_release_files(Path("out.csv"), signed=False)]
-        ['out.csv', 'out.certificate.json', 'out.certificate.html', 'out.certificate.txt']
+        >>> [path.suffix for path in list_release_files(Path("out.csv"))]
+        ['.csv', '.json', '.html', '.txt', '.sig']
     """
     beside = certificate_path(output)
     sheets = [beside.with_suffix(suffix) for suffix in (".html", ".txt")]
-    return [output, beside, *sheets, *([get_signature_path(beside)] if signed else [])]
+    return [output, beside, *sheets, get_signature_path(beside)]
 
 
 def resolve_output(output: Path | None, bundle: Path | None) -> Path:
@@ -102,7 +103,8 @@ def resolve_output(output: Path | None, bundle: Path | None) -> Path:
 def write_release(contents: ReleaseContents, output: Path) -> Certificate:
     """Write the table, its certificate, sheets and signature; return the certificate.
 
-    The certificate gets its name first, so an interrupted run leaves one that it knows again.
+    The certificate gets its name first, so an interrupted run leaves one that it knows again. The
+    signature of an earlier certificate of that name is removed.
     """
     from tabpe.evaluation.report.sheet import render_sheet
 
@@ -117,20 +119,24 @@ def write_release(contents: ReleaseContents, output: Path) -> Certificate:
         signature = None if contents.signer is None else contents.signer.sign(made[0])
         file.write(render_sheet(made[0], form=form, signature=signature).encode())
 
-    def fill_signature(file: BinaryIO) -> None:
-        if contents.signer is not None:
-            file.write(contents.signer.sign(made[0]).to_json().encode())
+    def fill_signature(signer: SigningKey, file: BinaryIO) -> None:
+        file.write(signer.sign(made[0]).to_json().encode())
+
+    def fill_certificate(file: BinaryIO) -> None:
+        file.write(made[0].to_json().encode())
 
     rows = make_table_writer(table, output, escape_formulas=contents.escape_formulas)
     beside = certificate_path(output)
-    fillers = {
+    fillers: dict[Path, Callable[[BinaryIO], None]] = {
         output: files.make_hashing_filler(rows, report),
-        beside.with_suffix(".html"): lambda file: fill_sheet("html", file),
-        beside.with_suffix(".txt"): lambda file: fill_sheet("text", file),
+        beside.with_suffix(".html"): partial(fill_sheet, "html"),
+        beside.with_suffix(".txt"): partial(fill_sheet, "text"),
     }
-    if contents.signer is not None:
-        fillers[get_signature_path(beside)] = fill_signature
-    fillers[beside] = lambda file: file.write(made[0].to_json().encode()) and None
+    if contents.signer is None:
+        get_signature_path(beside).unlink(missing_ok=True)
+    else:
+        fillers[get_signature_path(beside)] = partial(fill_signature, contents.signer)
+    fillers[beside] = fill_certificate
     files.write_files(fillers)
     return made[0]
 

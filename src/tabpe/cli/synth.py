@@ -90,7 +90,7 @@ def synth(
     with report_errors():
         output = resolve_output(output, bundle)
         beside = certificate_path(output)
-        written = [] if bundle else list_release_files(output, signed=sign is not None)
+        written = [] if bundle else list_release_files(output)
         private = parse_data(data, table, query, password_env)
         inputs = [*find_input_files(data), *filter(None, [schema, sign])]
         resumed = not force and chosen.get("run_dir") is not None and beside.is_file()

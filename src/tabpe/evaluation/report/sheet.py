@@ -244,7 +244,7 @@ class CertificateSheet:
         if not self.certificate.private:
             yield "Nothing."
             return
-        yield f"(epsilon, delta)-differential privacy, epsilon {self.epsilon} and delta {self.delta}."
+        yield f"({self.epsilon}, {self.delta})-differential privacy (epsilon, delta)."
         yield AttackerBound.from_certificate(self.certificate).words
         yield from _limit(self.certificate.guarantee.promised, 2)
 

@@ -42,13 +42,14 @@ def test_the_demo_ends_with_files_and_a_promise(tabpe, tmp_path):
         "schema.yaml",
         "synthetic.csv",
         "synthetic.certificate.json",
-        "certificate.txt",
+        "synthetic.certificate.html",
+        "synthetic.certificate.txt",
         "run.tabpe",
         "unseen.csv",
         "report.html",
     }
     assert f"open {tmp_path / 'demo' / 'report.html'}" in result.stdout
-    assert "differential privacy" in (tmp_path / "demo" / "certificate.txt").read_text()
+    assert "differential privacy" in (tmp_path / "demo" / "synthetic.certificate.txt").read_text()
     assert "epsilon" in result.stdout
     # Chance is one half; at epsilon 1 the pattern holds for about four rows in five.
     assert compute_pattern_share(read_table(tmp_path / "demo" / "synthetic.csv")) > 0.6

@@ -42,6 +42,26 @@ def test_the_commands_of_a_page_run_and_can_be_repeated(folder, page):
     assert Path("synthetic.csv").exists()
 
 
+def test_the_commands_and_the_code_of_the_page_about_sheets_run(folder):
+    text = (PAGES / "certificate-sheet.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)\n```", text, flags=re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert len(commands) == 4
+    for command in commands:
+        words = shlex.split(command.removeprefix("tabpe ").replace("--passphrase", ""))
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+    listed = set(re.findall(r"^\| `([^`]*)`(?:, `([^`]*)`)? \|", text, flags=re.MULTILINE))
+    assert ("synthetic.certificate.html", ".txt") in listed
+    made = {path.name for path in Path("release").iterdir()}
+    assert {first for first, _ in listed if "." in first} - made == {"synthetic.certificate.sig"}
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert "Teaching" in names["page"]
+    assert "Data office" in names["text"]
+
+
 def test_the_settings_of_the_page_about_strategies_run():
     text = (PAGES / "strategies.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

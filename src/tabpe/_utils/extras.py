@@ -24,3 +24,21 @@ def require_report_extra(what: str) -> None:
     missing = [package for module, package in REPORT.items() if find_spec(module) is None]
     if missing:
         raise TabpeError(f"{what} needs {' and '.join(missing)}: pip install 'tabpe[report]'.")
+
+
+def has_sign_extra() -> bool:
+    """Return whether the package of the extra `tabpe[sign]` is installed."""
+    return find_spec("cryptography") is not None
+
+
+def require_sign_extra(what: str) -> None:
+    """Raise an error unless the package of the extra `tabpe[sign]` is installed.
+
+    Args:
+        what: The feature that needs it; the subject of the error message.
+
+    Example:
+        >>> require_sign_extra("a signature")
+    """
+    if not has_sign_extra():
+        raise TabpeError(f"{what} needs cryptography: pip install 'tabpe[sign]'.")

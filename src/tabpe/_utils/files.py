@@ -331,6 +331,60 @@ def write_files(contents: dict[Path, Callable[[BinaryIO], None]]) -> None:
         raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
 
 
+@contextlib.contextmanager
+def stage_folder(path: Path) -> Iterator[Path]:
+    """Yield a hidden folder, which becomes `path` in one step when the block ends.
+
+    If the block fails, nothing is left. A process that is killed leaves the hidden folder.
+
+    Raises:
+        OutputError: If `path` exists already, or can not be written.
+
+    Example:
+        >>> target = Path(tempfile.mkdtemp()) / "release"
+        >>> with stage_folder(target) as staged:
+        ...     write_text(staged / "note.txt", "hello")
+        ...     target.exists()
+        False
+        >>> (target / "note.txt").read_text()
+        'hello'
+    """
+    check_new_folder(path)
+    try:
+        hidden = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as error:
+        raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+    try:
+        with track_written_files():  # these names do not last
+            yield hidden
+        try:
+            hidden.chmod(0o777 & ~_get_umask())
+            _sync_folder(hidden)
+            check_new_folder(path)  # again: renaming would replace an empty folder
+            hidden.rename(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            if isinstance(error, OutputError):
+                raise
+            raise OutputError(f"{path}: can not write ({error.strerror or error}).") from None
+        _record_written(path)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def check_new_folder(path: Path) -> None:
+    """Refuse a path that is taken, or whose folder can not hold a new one."""
+    check_local_path(path, OutputError)
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: exists already: name a folder that does not exist yet.")
+    if not path.name:
+        raise OutputError(f"{path}: expected the name of a new folder.")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: the folder {path.parent} does not exist: create it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path}: the folder {path.parent} can not be written to.")
+
+
 class _PendingFile:
     """A file that is written before it gets its name.
 

@@ -9,7 +9,13 @@
 """
 
 from tabpe.accounting.calibration import calibrate_sigma
-from tabpe.accounting.certificate import Certificate, LedgerEntry, WrittenTable
+from tabpe.accounting.certificate import (
+    Certificate,
+    LedgerEntry,
+    ReleaseStatement,
+    SpentTotal,
+    WrittenTable,
+)
 from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
 from tabpe.accounting.noise import FakeNoise, NoiseSource, OpenDPNoise
 from tabpe.accounting.noise_table import TableNoise
@@ -26,7 +32,9 @@ __all__ = [
     "NeighboringRelation",
     "NoiseSource",
     "OpenDPNoise",
+    "ReleaseStatement",
     "Spend",
+    "SpentTotal",
     "TableNoise",
     "WrittenTable",
     "calibrate_sigma",

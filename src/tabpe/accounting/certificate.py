@@ -65,6 +65,70 @@ class LedgerEntry:
     entry: str
 
 
+LONGEST_PURPOSE, LONGEST_CONTACT = 400, 200
+
+
+@dataclass(frozen=True)
+class SpentTotal:
+    """What all runs on a data set have spent, this one included, as its ledger says.
+
+    Args:
+        runs: The number of runs that count.
+        epsilon: The epsilon that they compose to; None if it is not known.
+        delta: The delta at which they are composed; None if it is not known.
+        budget: The epsilon that all runs may spend; None if there is no limit.
+    """
+
+    runs: int
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class ReleaseStatement:
+    """What the custodian states about a release; no program can check it.
+
+    It is a part of the certificate, so a signature covers it. Nothing of it is read from the
+    private rows.
+
+    Args:
+        purpose: What the table is released for.
+        contact: Who answers questions about it, and declared what is public.
+        total: What all runs on the data set have spent.
+
+    Example:
+        >>> ReleaseStatement(purpose="Teaching").contact is None
+        True
+        >>> ReleaseStatement(contact="")
+        Traceback (most recent call last):
+        tabpe.errors.ParameterError: contact='': expected 1 to 200 printable characters in one \
+line: remove line breaks, or shorten it.
+    """
+
+    purpose: str | None = None
+    contact: str | None = None
+    total: SpentTotal | None = None
+
+    def __post_init__(self) -> None:
+        for name, most in (("purpose", LONGEST_PURPOSE), ("contact", LONGEST_CONTACT)):
+            validation.check_optional(_check_line, name, getattr(self, name), most=most)
+
+
+def _check_line(name: str, value: Any, *, most: int) -> str:
+    if isinstance(value, str) and value.strip() and len(value) <= most and _is_one_line(value):
+        return value
+    raise ParameterError(
+        f"{name}={shown(value)}: expected 1 to {most} printable characters in one line: remove "
+        f"line breaks, or shorten it."
+    )
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether all characters are printable, or join letters, which some scripts need."""
+    return all(letter.isprintable() or letter in "\u200c\u200d" for letter in text)
+
+
 FORMAT = 2  # format 1 does not say `measurements_sha256` and `strict`
 SIGMAS, MOST_TIMES, MOST_ITEMS = (1e-3, 1e12), 10**9, 1000
 _LONGEST, _LONGEST_OF_ONE, _MOST_SHOWN = 700, 300, 5
@@ -84,8 +148,9 @@ def parse_fields(plain: Any) -> dict[str, Any]:
         given = shown(plain.get("format"))
         raise ArchiveError(f"certificate format {given}: expected {FORMAT}, or 1.")
     later = _SINCE_2 if plain["format"] == FORMAT else {}
-    if "filter" in plain:
-        later = later | _ADAPTIVE
+    for name, reader in _OPTIONAL.items():
+        if name in plain:
+            later = later | {name: reader}
     try:
         known = _parse_record("", plain, _FIELDS | later)
         _check_filter(known)
@@ -199,6 +264,18 @@ def _parse_entry(name: str, value: Any) -> LedgerEntry:
     return LedgerEntry(**_parse_record(name, value, {"dataset": _parse_text, "entry": _parse_text}))
 
 
+def _parse_total(name: str, value: Any) -> SpentTotal:
+    return SpentTotal(**_parse_record(name, value, _TOTAL))
+
+
+def _parse_statement(name: str, value: Any) -> ReleaseStatement:
+    read = _parse_record(name, value, _STATEMENT)
+    try:
+        return ReleaseStatement(**read)
+    except ParameterError as error:
+        raise ParameterError(f"{name}.{error}") from None
+
+
 def _allow_none(read: Reader) -> Reader:
     return lambda name, value: None if value is None else read(name, value)
 
@@ -260,7 +337,22 @@ _FIELDS: dict[str, Reader] = {
 }
 # Fields that older certificates lack.
 _SINCE_2: dict[str, Reader] = {"measurements_sha256": _parse_digest, "strict": _parse_flag}
-_ADAPTIVE: dict[str, Reader] = {"filter": partial(validation.check_one_of, options=FILTERS)}
+_TOTAL: dict[str, Reader] = {
+    "runs": _parse_count,
+    "epsilon": _allow_none(_parse_not_negative),
+    "delta": _allow_none(_parse_probability),
+    "budget": _allow_none(_parse_not_negative),
+}
+_STATEMENT: dict[str, Reader] = {
+    "purpose": _allow_none(_parse_text),
+    "contact": _allow_none(_parse_text),
+    "total": _allow_none(_parse_total),
+}
+# Fields that a certificate has only if there is something to say.
+_OPTIONAL: dict[str, Reader] = {
+    "filter": partial(validation.check_one_of, options=FILTERS),
+    "statement": _parse_statement,
+}
 
 
 _LARGEST_FACTOR = 7.0  # a factor of a thousand
@@ -379,6 +471,16 @@ def round_up(value: float, digits: int) -> float:
     return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
 
 
+def dump_canonical_json(plain: Mapping[str, Any]) -> bytes:
+    """Return the one JSON of plain values that is hashed and signed: sorted keys, no blanks.
+
+    Example:
+        >>> dump_canonical_json({"b": [1.0, "x"], "a": None})
+        b'{"a":null,"b":[1.0,"x"]}'
+    """
+    return json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
+
+
 NOT_PRIVATE = "NOT PRIVATE"
 _WIDTH = 78
 
@@ -422,6 +524,7 @@ class Certificate:
             format 1, which lack it.
         release: The table that was written; None before that.
         ledger: Where the charge is recorded; None if there is no ledger.
+        statement: What the custodian states about the release; None if nothing is stated.
     """
 
     epsilon: float
@@ -452,6 +555,7 @@ class Certificate:
     filter: str | None = None
     release: WrittenTable | None = None
     ledger: LedgerEntry | None = None
+    statement: ReleaseStatement | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file, including derived ones."""
@@ -465,6 +569,10 @@ class Certificate:
         plain["bill"] = [self._export_spend(spend) for spend in self.bill]
         if self.filter is None:  # as before this field existed, so that digests stay the same
             del plain["filter"]
+        if self.statement is None:
+            del plain["statement"]
+        else:
+            plain["statement"] = dataclasses.asdict(self.statement)
         for name in ("delta_rows", "release", "ledger"):
             plain[name] = None if plain[name] is None else dataclasses.asdict(plain[name])
         plain["guarantee"] = self.guarantee.to_dict()
@@ -479,11 +587,11 @@ class Certificate:
     def digest(self) -> str:
         """SHA-256 of the certificate in canonical JSON, as recorded in a ledger.
 
-        Without `release`, because one run may be written to several files.
+        Without `release` and `statement`, because one run may be written to several files.
         """
         plain = self.to_dict() | {"release": None}
-        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        plain.pop("statement", None)
+        return hashlib.sha256(dump_canonical_json(plain)).hexdigest()
 
     def _export_spend(self, spend: Spend) -> dict[str, Any]:
         return {
@@ -514,6 +622,10 @@ class Certificate:
     def for_file(self, table: WrittenTable) -> Certificate:
         """Return the same certificate, naming the table that was written."""
         return dataclasses.replace(self, release=table)
+
+    def with_statement(self, statement: ReleaseStatement) -> Certificate:
+        """Return the same certificate, with what the custodian states about the release."""
+        return dataclasses.replace(self, statement=statement)
 
     @property
     def accounted_delta(self) -> float:
@@ -586,6 +698,10 @@ class Certificate:
             lines += _format_entry("table", f"{named}, sha256 {self.release.sha256[:16]}...")
         if self.ledger is not None:
             lines += _format_entry("ledger", f"{self.ledger.dataset}, entry {self.ledger.entry}")
+        if self.statement is not None and self.statement.purpose is not None:
+            lines += _format_entry("purpose", self.statement.purpose)
+        if self.statement is not None and self.statement.contact is not None:
+            lines += _format_entry("contact", self.statement.contact)
         lines += _format_entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
         return "\n".join(lines)
 

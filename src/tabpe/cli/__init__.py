@@ -3,7 +3,8 @@
 - `app`: the commands
 - `console`: results, warnings and errors in the terminal
 - `options`: the options of `tabpe synth`, and the arguments that name a table
-- `synth`, `schema`, `evaluate`, `verify`, `ledger`, `audit`, `demo`: one module per command
+- `release`: the files that `tabpe synth` writes, beside the table or in a folder
+- `synth`, `schema`, `evaluate`, `verify`, `keys`, `ledger`, `audit`, `demo`: one module per command
 """
 
 from tabpe.cli.app import main

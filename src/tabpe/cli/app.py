@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import audit, demo, evaluate, ledger, schema, synth, verify
+from tabpe.cli import audit, demo, evaluate, keys, ledger, schema, synth, verify
 
 HELP = """\
 Turn a sensitive table into a synthetic one under differential privacy.
@@ -33,6 +33,7 @@ app.command("synth")(synth.synth)
 app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
+app.command("keys")(keys.keys)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +11,9 @@ import typer
 from tabpe._utils import files
 from tabpe._utils.extras import require_report_extra
 from tabpe._utils.files import check_local_path
-from tabpe.accounting import Certificate
 from tabpe.cli import evaluate, synth
 from tabpe.cli.console import print_line, report_errors
+from tabpe.cli.release import certificate_path
 from tabpe.errors import OutputError
 from tabpe.io import make_table_writer, read_table
 from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
@@ -44,16 +43,10 @@ def demo(
     synth.synth(str(private), output, schema=schema_file, **options)
     with report_errors():
         _compare_pattern(real, output)
-        readable = folder / "certificate.txt"
-        files.write_text(readable, f"{_read_certificate(output)}\n")
     evaluate.evaluate(str(private), str(output), page, test=str(unseen), run=saved, force=True)
     print_line("next", f"open {page} in a browser")
-    print_line("", f"tabpe verify {synth.certificate_path(output)} {output}")
+    print_line("", f"tabpe verify {certificate_path(output)} {output}")
     print_line("", "tabpe schema init YOUR.csv -o schema.yaml, then tabpe synth --help")
-
-
-def _read_certificate(output: Path) -> Certificate:
-    return Certificate.from_dict(json.loads(synth.certificate_path(output).read_text()))
 
 
 def _make_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from tabpe._utils import files
 from tabpe._utils.extras import require_report_extra
 from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, find_input_files, parse_data
-from tabpe.cli.synth import certificate_path
+from tabpe.cli.release import certificate_path
 from tabpe.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:

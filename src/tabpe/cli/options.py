@@ -43,7 +43,7 @@ NoSpill = Annotated[
     ),
 ]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
+    Path | None, typer.Option("--output", "-o", help="The synthetic table: .csv or .parquet.")
 ]
 Rows = Annotated[
     int | None,
@@ -58,6 +58,46 @@ Save = Annotated[
 Escape = Annotated[
     bool,
     typer.Option("--escape-formulas", help="Escape CSV text that a spreadsheet would run."),
+]
+
+RELEASE = "Release"
+
+Bundle = Annotated[
+    Path | None,
+    typer.Option(
+        "--bundle",
+        help="A new folder for all that a release needs: rows, certificate, report, metadata.",
+        rich_help_panel=RELEASE,
+        metavar="DIR",
+    ),
+]
+Purpose = Annotated[
+    str | None,
+    typer.Option(
+        "--purpose", help="What it is released for; on the sheet.", rich_help_panel=RELEASE
+    ),
+]
+Contact = Annotated[
+    str | None,
+    typer.Option("--contact", help="Who answers for it; on the sheet.", rich_help_panel=RELEASE),
+]
+Sign = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        help="Sign the certificate with this key ('tabpe keys').",
+        rich_help_panel=RELEASE,
+        metavar="KEY",
+    ),
+]
+PassphraseEnv = Annotated[
+    str | None,
+    typer.Option(
+        "--passphrase-env",
+        help="The environment variable that holds the passphrase of the key.",
+        rich_help_panel=RELEASE,
+        metavar="NAME",
+    ),
 ]
 
 

@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
-from tabpe._utils import files, validation
+from tabpe._utils import validation
 from tabpe._utils.files import open_regular
-from tabpe.accounting import Certificate, WrittenTable
+from tabpe.accounting import Certificate, ReleaseStatement
 from tabpe.accounting.certificate import round_up
+from tabpe.accounting.ledger import Ledger
 from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.cli.keys import load_signing_key
 from tabpe.cli.options import (
+    Bundle,
+    Contact,
     Data,
     Escape,
     Force,
     NoSpill,
     Output,
+    PassphraseEnv,
     PasswordEnv,
     PrivateSchema,
+    Purpose,
     Query,
     Quiet,
     Rows,
     Save,
     SchemaFile,
+    Sign,
     Table,
     add_options,
     find_input_files,
     parse_data,
 )
+from tabpe.cli.release import (
+    DEFAULT_NAME,
+    ReleaseContents,
+    certificate_path,
+    list_release_files,
+    make_command,
+    resolve_output,
+    write_bundle,
+    write_release,
+)
 from tabpe.encoding.cells import format_temporal_columns
-from tabpe.errors import OutputError, ParameterError
-from tabpe.io.writers import check_suffix, make_table_writer
+from tabpe.errors import LedgerError, OutputError, ParameterError
+from tabpe.synthesizers.options import list_options
 from tabpe.synthesizers.tabpe import TabPE
 
 
 @add_options(TabPE)
 def synth(
     data: Data,
-    output: Output,
+    output: Output = None,
     table: Table = None,
     query: Query = None,
     password_env: PasswordEnv = None,
@@ -56,24 +75,30 @@ def synth(
     quiet: Quiet = False,
     force: Force = False,
     escape_formulas: Escape = False,
+    bundle: Bundle = None,
+    purpose: Purpose = None,
+    contact: Contact = None,
+    sign: Sign = None,
+    passphrase_env: PassphraseEnv = None,
     **chosen: Any,
 ) -> None:
     """Make a synthetic table and its certificate from a private table.
 
-    Writes OUT.csv or OUT.parquet, and OUT.certificate.json beside it.
+    Writes OUT.csv or OUT.parquet, and beside it OUT.certificate.json, with a sheet to read, print
+    and sign as OUT.certificate.html and .txt. With --bundle, all that a release needs in a folder.
     """
     with report_errors():
+        output = resolve_output(output, bundle)
         beside = certificate_path(output)
-        check_suffix(output)
-        written = [output, beside, *filter(None, [save])]
+        written = [] if bundle else list_release_files(output)
         private = parse_data(data, table, query, password_env)
-        inputs = [*find_input_files(data), *filter(None, [schema])]
+        inputs = [*find_input_files(data), *filter(None, [schema, sign])]
         resumed = not force and chosen.get("run_dir") is not None and beside.is_file()
-        if resumed:  # perhaps the files of this very run, which is checked when it is done
-            check_free(output, beside, force=True, inputs=inputs)
-            check_free(*filter(None, [save]), force=False, inputs=inputs)
-        else:
-            check_free(*written, force=force, inputs=inputs)
+        # If resumed, they may be the files of this very run, which is checked when it is done.
+        check_free(*written, force=force or resumed, inputs=inputs)
+        check_free(*filter(None, [save]), force=force, inputs=inputs)
+        statement = ReleaseStatement(purpose, contact)
+        signer = load_signing_key(sign, passphrase_env)
         _check_schema(schema, private=private_schema)
         validation.check_optional(validation.check_integer, "rows", rows, least=1)
         started = time.perf_counter()
@@ -88,13 +113,51 @@ def synth(
         synthetic = model.sample(rows)
         if output.suffix.lower() == ".csv":
             synthetic = format_temporal_columns(synthetic, model.schema_.columns)
-        if resumed:
+        if resumed and bundle is None:
             _check_own(output, beside, model.certificate)
-        _write_outputs(synthetic, output, model.certificate, escape_formulas=escape_formulas)
+        contents = ReleaseContents(
+            synthetic,
+            _add_statement(model.certificate, statement, chosen.get("ledger")),
+            model.schema_,
+            model.history_,
+            signer,
+            escape_formulas,
+        )
+        if bundle is None:
+            write_release(contents, output)
+        else:
+            own: dict[str, Any] = {
+                "schema": None if schema is None else "schema.yaml",
+                "private_schema": private_schema,
+                "rows": rows,
+                "escape_formulas": escape_formulas,
+                "purpose": purpose,
+                "contact": contact,
+                "output": None if output.name == DEFAULT_NAME else output.name,
+                "bundle": "DIR",
+            }
+            command = make_command(list_options(TabPE), chosen, **own)
+            write_bundle(contents, bundle, output, command)
         if save is not None:
             model.save(save)
         if not quiet:
-            _print_summary(model.certificate, synthetic, output, time.perf_counter() - started)
+            place = output if bundle is None else bundle / output
+            _print_summary(model.certificate, synthetic, place, time.perf_counter() - started)
+            if signer is not None:
+                print_line("signed", f"by the key {signer.public.fingerprint}")
+
+
+def _add_statement(
+    certificate: Certificate, statement: ReleaseStatement, ledger: Path | None
+) -> Certificate:
+    """Return the certificate with what was stated, and with the total that the ledger knows."""
+    if certificate.ledger is not None:
+        with contextlib.suppress(LedgerError):  # the release is paid for: it is written anyway
+            total = Ledger(ledger).status(certificate.ledger.dataset).total
+            statement = dataclasses.replace(statement, total=total)
+    if statement == ReleaseStatement():
+        return certificate
+    return certificate.with_statement(statement)
 
 
 def _print_resumed(run_dir: Path | None) -> None:
@@ -109,11 +172,6 @@ def _check_schema(schema: Path | None, *, private: bool) -> None:
             "--schema: required: 'tabpe schema init' drafts one. Or pass --private-schema to "
             "estimate it with a part of the budget."
         )
-
-
-def certificate_path(output: Path) -> Path:
-    """Return the path of the certificate of a table."""
-    return output.with_name(f"{output.stem}.certificate.json")
 
 
 def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
@@ -136,24 +194,6 @@ def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
             raise OutputError(f"{output}: exists already: pass --force to overwrite it.")
 
 
-def _write_outputs(
-    table: pa.Table, output: Path, certificate: Certificate, *, escape_formulas: bool
-) -> None:
-    """Write the table, and a certificate with the SHA-256 of its bytes."""
-    written: list[WrittenTable] = []
-
-    def report(sha256: str, size: int) -> None:
-        written.append(WrittenTable(output.name, sha256, table.num_rows, size, escape_formulas))
-
-    def certify(file: BinaryIO) -> None:
-        file.write(certificate.for_file(written[0]).to_json().encode())
-
-    fill = make_table_writer(table, output, escape_formulas=escape_formulas)
-    files.write_files(
-        {output: files.make_hashing_filler(fill, report), certificate_path(output): certify}
-    )
-
-
 def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
     rounds = certificate.configuration["rounds"]
     epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 2)
@@ -161,7 +201,8 @@ def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seco
         "wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s"
     )
     print_line("guarantee", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
-    print_line("details", f"{certificate_path(output)}: every privacy spend")
+    sheet = certificate_path(output).with_suffix(".html")
+    print_line("details", f"{sheet}, to read and sign; .json: every spend")
 
 
 def _parse_options(chosen: Mapping[str, Any], *, no_spill: bool) -> dict[str, Any]:

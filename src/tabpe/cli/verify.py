@@ -27,15 +27,20 @@ def verify(
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="The ledger that the run was charged to.")
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="The public key that must have signed it.", metavar="PUBLIC"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a certificate, and the table that it certifies.
 
-    Recomputes epsilon from the privacy spends, with an independent accountant. Exit codes: 0 all
+    Recomputes epsilon from the privacy spends, with an independent accountant, and checks the
+    signature that lies beside the certificate. Only --key shows whose it is. Exit codes: 0 all
     checks hold, 1 a check fails, 2 a file can not be read.
     """
     with report_errors():
-        found = verified(certificate, rows, ledger)
+        found = verified(certificate, rows, ledger, key=key)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
         else:

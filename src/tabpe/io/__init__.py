@@ -8,7 +8,7 @@
 - `clusters`: datasets of Ray and data frames of Spark
 - `sql`: tables and queries of databases
 - `frames`: pandas, polars, pyarrow and other frames that narwhals reads
-- `writers`: tables to CSV and Parquet
+- `writers`: tables to CSV and Parquet; `exporters`: a data dictionary and Croissant metadata
 - `draft`: a first schema from a table, marked as taken from the data
 - `example`: a simulated hospital table
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -93,7 +93,18 @@ def _escape_table(table: pa.Table) -> pa.Table:
         text = _get_text_column(table.column(index))
         if text is not None:
             table = table.set_column(index, name, _escape_text(text))
-    return table.rename_columns(_escape_text(pa.array(table.schema.names)).to_pylist())
+    return table.rename_columns(escape_names(table.schema.names))
+
+
+def escape_names(names: Sequence[str]) -> list[str]:
+    """Return column names as they are written where formulas are escaped.
+
+    Example:
+        >>> escape_names(["age", "=1+1"])
+        ['age', "'=1+1"]
+    """
+    escaped: list[str] = _escape_text(pa.array(names, pa.string())).to_pylist()
+    return escaped
 
 
 def _escape_text(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,13 +24,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils import serialization
+from tabpe._utils.extras import has_sign_extra
+from tabpe._utils.files import make_hashing_filler
 from tabpe.accounting import Certificate, NoiseSource, OpenDPNoise, TableNoise, WrittenTable
 from tabpe.accounting.certificate import Guarantee, round_up
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.recount import recount_epsilon
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import find_valid_cells
+from tabpe.encoding.cells import find_valid_cells, format_temporal_columns
 from tabpe.encoding.column_codec import find_cell_positions
 from tabpe.errors import (
     ArchiveError,
@@ -39,6 +42,7 @@ from tabpe.errors import (
     LedgerError,
     ParameterError,
     SchemaError,
+    TabpeError,
     shown,
 )
 from tabpe.evolution.constraint_repair import (
@@ -47,13 +51,15 @@ from tabpe.evolution.constraint_repair import (
     RowPositions,
     evaluate_constraint,
 )
-from tabpe.io import open_source
+from tabpe.io import make_table_writer, open_source
 from tabpe.schema import Categorical, Float, Integer, Schema, Temporal
 from tabpe.schema.columns import Column
 from tabpe.schema.constraints import Constraint
 from tabpe.schema.constraints.check import UniqueKey
+from tabpe.verification.signing import CertificateSignature, PublicKey, get_signature_path
 
 OK, FAILED, GIVEN = "OK", "FAILED", "GIVEN"
+NOT_COMPARED = "not compared"
 
 
 @dataclass(frozen=True)
@@ -244,7 +250,7 @@ def check_ledger(stated: Certificate, ledger: Ledger) -> Check:
     """Compare a certificate with the ledger entry that it names.
 
     The ledger recorded the digest of the certificate when the run was closed, so every field is
-    compared, except `release`: one run may be written to several files.
+    compared, except `release` and `statement`: one run may be written to several files.
     """
     problem = _find_problem(stated, ledger)
     if problem is not None:
@@ -356,6 +362,42 @@ def check_table(named: WrittenTable | None, schema: Schema | None, rows: Path) -
         yield _check_rows(named, schema, rows)
 
 
+def check_rows_in_memory(
+    named: WrittenTable | None, schema: Schema | None, table: pa.Table
+) -> Check:
+    """Compare rows in memory with the table that a certificate names.
+
+    A certificate names the bytes of a file, so the rows are written anew. The same bytes are the
+    same rows. Other bytes may be the same rows in other types, so the rows are `GIVEN` then, unless
+    their number or their columns are not those of the certificate.
+    """
+    if named is None or schema is None:
+        return Check("table", GIVEN, f"{NOT_COMPARED}: the certificate names no table")
+    if table.num_rows != named.rows:
+        words = f"these are {table.num_rows:,} rows, the certificate names {named.rows:,}"
+        return Check("table", FAILED, words)
+    if tuple(table.schema.names) != schema.names:
+        return Check("table", FAILED, "the columns are not those of the certificate")
+    if named.sha256 == _hash_rows(named, schema, table):
+        return Check("table", OK, f"written anew, they have the SHA-256 {named.sha256[:16]}...")
+    words = f"{NOT_COMPARED}: rows in memory; pass the path of {shown(named.file)} instead"
+    return Check("table", GIVEN, words)
+
+
+def _hash_rows(named: WrittenTable, schema: Schema, table: pa.Table) -> str | None:
+    """Return the SHA-256 of the rows as the named file would hold them; None if it can not."""
+    digests: list[str] = []
+    try:
+        if Path(named.file).suffix.lower() == ".csv":
+            table = format_temporal_columns(table, schema.columns)
+        fill = make_table_writer(table, Path(named.file), escape_formulas=named.formulas_escaped)
+        with tempfile.TemporaryFile() as file:
+            make_hashing_filler(fill, lambda sha256, _: digests.append(sha256))(file)
+    except (TabpeError, pa.ArrowException, ValueError, TypeError):
+        return None
+    return digests[0]
+
+
 def _check_rows(named: WrittenTable, schema: Schema, rows: Path) -> Check:
     try:
         count = count_fitting_rows(schema, rows)
@@ -427,22 +469,31 @@ def _compute_fingerprint(path: Path) -> tuple[str, int]:
 LARGEST_CERTIFICATE = 64 * 2**20
 NOT_SIGNED = (
     "The certificate is not signed: whoever can change the file can make it consistent. A ledger "
-    "records its digest: compare with --ledger."
+    "records its digest: compare with --ledger. 'tabpe synth --sign' signs one."
 )
 NOTED = (
-    "The ledger confirms all of the certificate except release, the table that it names. Whoever "
-    "can change the ledger as well can change both; note its head elsewhere."
+    "The ledger confirms all of the certificate except release, the table that it names, and "
+    "statement. Whoever can change the ledger as well can change both; note its head elsewhere."
+)
+NOBODY_SIGNED = "The certificate is not signed: nobody vouches for the table that it names."
+UNKNOWN_SIGNER = (
+    "Who signed: anybody can make a key. Compare its fingerprint with the one that the custodian "
+    "gives you, or pass their public key with --key."
 )
 UNREAD = "Anything else: its fields are not those of a certificate."
 STATEMENTS = (
     "Statements that are not checked: accountant, assumed_public, bought, chance and name of a "
     "spend, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
-    "notes, seed_policy, unit, versions, and a requested_epsilon above the stated one."
+    "notes, seed_policy, statement, unit, versions, and a requested_epsilon above the stated one."
 )
 
 
 def verify(
-    certificate: str | Path, rows: str | Path | None = None, ledger: str | Path | None = None
+    certificate: str | Path,
+    rows: str | Path | None = None,
+    ledger: str | Path | None = None,
+    *,
+    key: str | Path | None = None,
 ) -> Verification:
     """Verify a certificate, and the table and the ledger it names if they are given.
 
@@ -450,28 +501,87 @@ def verify(
         certificate: The file that `tabpe synth` wrote beside the table.
         rows: The synthetic table.
         ledger: The ledger that the run was charged to.
+        key: The public key of the signer you trust. The signature lies beside the certificate.
 
     Raises:
-        ArchiveError: If the file is not a certificate. A certificate with missing, unknown or
-            malformed fields is one that does not hold.
+        ArchiveError: If the file is not a certificate, or the key is none. A certificate with
+            missing, unknown or malformed fields is one that does not hold.
         DataError: If there is no such table.
         LedgerError: If there is no such ledger.
     """
     plain = read_certificate(Path(certificate))
-    return verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
+    trusted = None if key is None else PublicKey.load(Path(key))
+    found = verify_plain(plain, *(None if path is None else Path(path) for path in (rows, ledger)))
+    if found.guarantee is None:
+        return found
+    signed = get_signature_path(Path(certificate))
+    return _add_signature(found, plain, signed, trusted)
+
+
+def _add_signature(
+    found: Verification, plain: Mapping[str, Any], path: Path, trusted: PublicKey | None
+) -> Verification:
+    """Return the verification with the check of the signature, if there is one or one must be."""
+    if not path.exists() and trusted is None:
+        return found
+    unsigned = {NOT_SIGNED, NOBODY_SIGNED}
+    left = tuple(words for words in found.not_checked if words not in unsigned)
+    check = check_signature(plain, path, trusted)
+    if check.outcome == GIVEN:
+        left = (*left, UNKNOWN_SIGNER)
+    return dataclasses.replace(found, checks=(*found.checks, check), not_checked=left)
+
+
+def check_signature(plain: Mapping[str, Any], path: Path, trusted: PublicKey | None) -> Check:
+    """Check the signature of a certificate.
+
+    It is `OK` only if the trusted key made it. Without a trusted key anybody may have signed, so
+    the outcome is `GIVEN`.
+
+    Args:
+        plain: The certificate, as its file says.
+        path: The file of the signature.
+        trusted: The public key that must have signed; None if no key is known.
+    """
+    if not path.exists():
+        return Check("signed", FAILED, f"by nobody: there is no {path.name} beside the certificate")
+    try:
+        signature = CertificateSignature.load(path)
+    except ArchiveError as error:
+        return Check("signed", FAILED, str(error).rstrip("."))
+    return _compare_signature(plain, signature, path.name, trusted)
+
+
+def _compare_signature(
+    plain: Mapping[str, Any],
+    signature: CertificateSignature,
+    file: str,
+    trusted: PublicKey | None,
+) -> Check:
+    if not has_sign_extra() and trusted is None:
+        return Check("signed", GIVEN, "not checked: that needs cryptography (tabpe[sign])")
+    if not signature.covers(plain):
+        words = f"{file} does not fit: the certificate was changed, or it is of another one"
+        return Check("signed", FAILED, words)
+    signer = f"by the key {signature.key.fingerprint}"
+    if trusted is None:
+        return Check("signed", GIVEN, f"{signer}; pass --key to check whose that is")
+    if signature.key != trusted:
+        return Check("signed", FAILED, f"{signer}, not by yours, {trusted.fingerprint}")
+    return Check("signed", OK, f"{signer}, which is the one you gave")
 
 
 def verify_plain(
-    plain: Mapping[str, Any], rows: Path | None = None, ledger: Path | None = None
+    plain: Mapping[str, Any], rows: Path | pa.Table | None = None, ledger: Path | None = None
 ) -> Verification:
-    """Verify the plain values of a certificate."""
+    """Verify the plain values of a certificate, with rows in a file or in memory."""
     try:
         stated = Certificate.from_dict(plain)
     except FieldError as error:
         return Verification((Check("format", FAILED, str(error)),), None, (UNREAD,))
     schema, schema_check = check_schema(stated)
     found = [
-        Check("format", OK, "a certificate of format 1"),
+        Check("format", OK, f"a certificate of format {stated.format}"),
         check_derived(stated, plain),
         schema_check,
         check_noise(stated),
@@ -482,8 +592,10 @@ def verify_plain(
     not_checked = [STATEMENTS, NOT_SIGNED]
     if ledger is not None:
         found.append(check_ledger(stated, open_existing_ledger(ledger)))
-        not_checked = [NOTED]
-    if rows is not None:
+        not_checked = [NOTED, NOBODY_SIGNED]
+    if isinstance(rows, pa.Table):
+        found.append(check_rows_in_memory(stated.release, schema, rows))
+    elif rows is not None:
         found += check_table(stated.release, schema, rows)
     elif stated.release is not None:
         not_checked.insert(0, f"The table {stated.release.file}: pass its path as well.")

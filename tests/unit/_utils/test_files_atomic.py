@@ -254,3 +254,34 @@ def test_a_new_file_that_can_not_be_filled_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError):
         atomic.create_file(tmp_path / "new", fail)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_staged_folder_appears_at_the_end_with_usual_permissions(tmp_path):
+    target = tmp_path / "release"
+    with atomic.track_written_files() as written, atomic.stage_folder(target) as staged:
+        atomic.write_text(staged / "note.txt", "hello")
+        assert not target.exists()
+    assert (target / "note.txt").read_text() == "hello"
+    assert written == [target]
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert target.stat().st_mode == plain.stat().st_mode
+    assert {path.name for path in tmp_path.iterdir()} == {"release", "plain"}
+
+
+def test_a_staged_folder_of_a_failed_block_is_removed(tmp_path):
+    def fail():
+        with atomic.stage_folder(tmp_path / "release") as staged:
+            atomic.write_text(staged / "note.txt", "hello")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_staged_folder_never_replaces_an_empty_one(tmp_path):
+    target = tmp_path / "release"
+    with pytest.raises(OutputError, match="exists already"), atomic.stage_folder(target):
+        target.mkdir()
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]

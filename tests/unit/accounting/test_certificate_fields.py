@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tabpe.accounting
 from certificates import ENTRY, KINDS, TABLE, honest
-from tabpe.accounting import Certificate
-from tabpe.errors import ArchiveError
+from tabpe.accounting import Certificate, ReleaseStatement, SpentTotal
+from tabpe.errors import ArchiveError, ParameterError
 
 FILE = Path(tabpe.accounting.__file__).with_name("certificate.schema.json")
 SCHEMA = json.loads(FILE.read_text())
@@ -155,3 +155,49 @@ def test_whatever_is_read_is_valid_and_nothing_else_is_raised(path, value):
 @given(plain=plain_values)
 def test_what_is_no_certificate_is_refused(plain):
     assert not is_read(plain)
+
+
+STATEMENT = ReleaseStatement("Teaching", "Data office", SpentTotal(2, 1.4, 1e-6, 2.0))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        STATEMENT,
+        ReleaseStatement(),
+        ReleaseStatement(purpose="a\u200cb é 隐私", total=SpentTotal(3)),
+    ],
+)
+def test_a_statement_is_written_and_read_and_no_part_of_the_digest(statement):
+    certificate = honest(release=TABLE, ledger=ENTRY)
+    stated = certificate.with_statement(statement)
+    plain = json.loads(stated.to_json())
+    VALIDATOR.validate(plain)
+    assert Certificate.from_dict(plain) == stated
+    assert stated.digest == certificate.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"purpose": ""},
+        {"purpose": "x" * 401},
+        {"contact": "x" * 201},
+        {"contact": 7},
+        {"total": {"runs": -1, "epsilon": None, "delta": None, "budget": None}},
+        {"total": {"runs": 1, "epsilon": None, "delta": 2.0, "budget": None}},
+        {"total": {"runs": 1}},
+        {"more": 1},
+    ],
+)
+def test_a_malformed_statement_is_refused_here_and_by_the_json_schema(change):
+    plain = json.loads(honest().with_statement(STATEMENT).to_json())
+    plain["statement"] |= change
+    assert not is_read(plain)
+    assert not VALIDATOR.is_valid(plain)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\x00", "\ud800", "\u202eabc", " "])
+def test_a_statement_is_one_line_of_printable_text(text):
+    with pytest.raises(ParameterError, match="purpose"):
+        ReleaseStatement(purpose=text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tabpe._utils.files import get_data_folder, make_private_folder
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting.certificate import SpentTotal, round_up
 from tabpe.accounting.ledger.composition import (
     compute_entries_epsilon,
     compute_remaining_epsilon,
@@ -89,6 +89,14 @@ class DatasetStatus:
         if self.budget is None:
             return None
         return compute_remaining_epsilon(self._counted, self.budget)
+
+    @property
+    def total(self) -> SpentTotal:
+        """What all runs have spent together, for a certificate; without a budget, their number."""
+        runs = len(self._counted)
+        if self.budget is None or self.spent is None or not math.isfinite(self.spent):
+            return SpentTotal(runs)
+        return SpentTotal(runs, self.spent, self.budget.delta, self.budget.epsilon)
 
     @property
     def _counted(self) -> list[RunEntry]:

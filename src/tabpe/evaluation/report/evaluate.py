@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -54,8 +54,8 @@ from tabpe.io import draft_schema, open_table
 from tabpe.schema import Column, Float, Integer, Schema
 from tabpe.synthesizers.base import Release
 from tabpe.synthesizers.certify import versions
-from tabpe.verification import Verification, verify_plain
-from tabpe.verification.verify import read_certificate
+from tabpe.verification import GIVEN, Check, Verification, verify_plain
+from tabpe.verification.verify import NOT_COMPARED, read_certificate
 
 DRAFTED = (
     "no schema was given: types, bounds and categories are those of the real table, so distances "
@@ -343,11 +343,17 @@ def format_first_rows(table: pa.Table, rows: int = 20) -> dict[str, list[str]]:
 
 
 def _verify_certificate(certificate: Certificate | None, synthetic: Any) -> Verification | None:
-    """Verify a certificate, together with the evaluated file if it names one."""
+    """Verify a certificate, and compare the evaluated rows with the table that it names."""
     if certificate is None:
         return None
-    is_named = isinstance(synthetic, (str, Path)) and certificate.release is not None
-    return verify_plain(certificate.to_dict(), Path(synthetic) if is_named else None)
+    is_path = isinstance(synthetic, (str, Path))
+    if certificate.release is not None and (not is_path or Path(synthetic).is_file()):
+        rows = Path(synthetic) if is_path else read_all_rows("synthetic", synthetic)
+        return verify_plain(certificate.to_dict(), rows)
+    found = verify_plain(certificate.to_dict())
+    reason = "the certificate names no table" if certificate.release is None else "no single file"
+    check = Check("table", GIVEN, f"{NOT_COMPARED}: {reason}")
+    return replace(found, checks=(*found.checks, check))
 
 
 def _read_json(path: Path) -> Any:

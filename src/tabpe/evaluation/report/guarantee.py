@@ -192,7 +192,7 @@ def _find_doubts(contents: ReportContents) -> Iterator[str]:
         yield "the synthetic rows were made with fake noise"
     elif list_failures(contents):
         yield "the certificate of the synthetic rows does not hold"
-    elif not _is_compared(contents):
+    elif not is_compared(contents):
         yield "the synthetic rows were not compared with the table that the certificate names"
     if bought is not None and not bought.certificate.private:
         yield "the privately estimated measures were made with fake noise"
@@ -200,7 +200,7 @@ def _find_doubts(contents: ReportContents) -> Iterator[str]:
         yield "fields of the schema were read from the data"
 
 
-def _is_compared(contents: ReportContents) -> bool:
-    """Whether the rows were verified to be those of the certificate."""
+def is_compared(contents: ReportContents) -> bool:
+    """Return whether the rows were verified to be those that the certificate names."""
     checks = () if contents.verification is None else contents.verification.checks
     return any(check.name == TABLE and check.outcome == OK for check in checks)

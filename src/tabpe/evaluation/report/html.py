@@ -28,9 +28,9 @@ _PACKAGE, _FOLDER = "tabpe.evaluation.report", "templates"
 
 def render_page(contents: ReportContents) -> str:
     """Return the report as one self-contained HTML page."""
-    style, script = _read_asset("style.css"), _read_asset("page.js")
+    style, script = read_asset("style.css"), read_asset("page.js")
     return (
-        _build_environment()
+        build_environment()
         .get_template("page.html.j2")
         .render(
             contents=contents,
@@ -68,8 +68,8 @@ def _build_policy(style: str, script: str) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"style-src '{_hash_source(style)}'",
-            f"script-src '{_hash_source(script)}'",
+            f"style-src '{hash_source(style)}'",
+            f"script-src '{hash_source(script)}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -77,16 +77,19 @@ def _build_policy(style: str, script: str) -> str:
     )
 
 
-def _hash_source(source: str) -> str:
+def hash_source(source: str) -> str:
+    """Return the hash of a style or script, as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
-def _read_asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return the text of a file in the folder of templates."""
     return resources.files(_PACKAGE).joinpath(_FOLDER, name).read_text(encoding="utf-8")
 
 
 @functools.cache
-def _build_environment() -> Environment:
+def build_environment() -> Environment:
+    """Return what renders the templates; every value is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -112,6 +115,7 @@ def _build_environment() -> Environment:
         "spend_shares": tables.list_spend_shares,
         "total_guarantee": verdict.compute_total_guarantee,
         "common": guarantee.COMMON,
+        "is_compared": guarantee.is_compared,
         "worst_first": worst_first,
     }
     return environment

@@ -22,16 +22,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.backends.counting import EncodedTable
-from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.encoding import Encoder, VotingSpace
 from tabpe.errors import TabpeError
 from tabpe.schema import Temporal
+
+if TYPE_CHECKING:
+    from tabpe.backends.local import EncodedTable
+    from tabpe.backends.raw_columns import RawColumnCounter
 
 Counts = NDArray[np.int64]
 Value = Any  # whole numbers: an array, or lists and dicts of arrays or numbers

@@ -42,7 +42,7 @@ from tabpe.backends.cluster import (
     redact_error,
     sum_or_raise,
 )
-from tabpe.backends.counting import Segment
+from tabpe.backends.local import Segment
 from tabpe.backends.users import PrivacyUnit
 from tabpe.encoding import VotingSpace
 from tabpe.errors import ParameterError, TabpeError

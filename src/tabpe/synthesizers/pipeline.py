@@ -28,9 +28,8 @@ from tabpe.backends import Backend, EncodedReading, PrivacyUnit, open_backend
 from tabpe.backends.queries import RowHashQuery
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import JointClasses
-from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, compute_fingerprint
 from tabpe.encoding.marginals import Marginal
-from tabpe.encoding.voting_space import RankTransform
+from tabpe.encoding.records import RankTransform
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
@@ -44,12 +43,19 @@ from tabpe.evolution.marginal_prior import (
     choose_pairs,
     project_counts,
 )
-from tabpe.evolution.posterior import PopulationSizes, apportion_with_floor, choose_population_sizes
-from tabpe.evolution.private_evolution import VoteQuery
+from tabpe.evolution.posterior import PopulationSizes, choose_population_sizes
+from tabpe.evolution.private_evolution import VoteQuery, apportion_with_floor
 from tabpe.evolution.proposals import MarginalProposal, UniformProposal, constrain_proposal
 from tabpe.io import TableSource
+from tabpe.io.source import check_plain_columns, check_unit_column
 from tabpe.measurement import NoisyCounts, PrivateSession
-from tabpe.measurement.checkpoint import MeasurementJournal, RunFolder, RunInfo, compute_code_digest
+from tabpe.measurement.checkpoint import (
+    MeasurementJournal,
+    RunFolder,
+    RunInfo,
+    compute_code_digest,
+    compute_fingerprint,
+)
 from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.measurement.reservation import (
     ChargedStart,

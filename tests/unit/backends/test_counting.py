@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.neighboring import FIXED_POINT
 from tabpe.backends import EncodedReading, RecordsBackend, StoredTable, native
-from tabpe.backends.counting import CachedTable, Segment, count_votes
+from tabpe.backends.local import CachedTable, Segment, count_votes
 from tabpe.backends.nearest import _warn_of_numpy
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal, Records, VotingSpace

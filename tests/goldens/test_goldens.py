@@ -6,7 +6,8 @@ meant to change, remake the records and say why:
     TABPE_REMAKE_GOLDENS=1 python -m pytest tests/goldens
 
 Generators of random numbers and sums of floats may change with the version of a package and with
-the processor. Where these are not those of the records, only certificates of TabPE are compared.
+the processor. Where these are not those of the records, only certificates of TabPE are compared,
+without the digest of the measurements, which covers every digit of sigma.
 """
 
 import contextlib
@@ -76,6 +77,8 @@ def test_a_run_gives_what_it_gave(name, tmp_path, monkeypatch):
     if describe_machine() == json.loads(MACHINE.read_text()):
         assert found == expected
     elif not name.startswith("baseline"):
+        for record in (found, expected):
+            record["certificate in full"].pop("measurements_sha256")
         assert found["certificate in full"] == expected["certificate in full"]
 
 

@@ -117,12 +117,34 @@ class EncodedQuery(Query):
 
     Args:
         reading: How they are encoded; None where a backend holds encoded rows from the beginning.
-        voting_space: In which rows are compared with candidates: they are prepared for votes when
-            it is first given, and the first one of a reading counts. None for rows as encoded.
+        voting_space: In which rows are compared with candidates; None for rows as encoded. Rows
+            that are kept are prepared for the first votes, and refuse votes in another space.
     """
 
     reading: EncodedReading | None
     voting_space: VotingSpace | None = field(default=None, kw_only=True)
+
+
+class VotingSpaceGuard:
+    """Refuses votes in another voting space than the one that rows are kept in.
+
+    Example:
+        >>> guard = VotingSpaceGuard()
+        >>> guard.check_space(VotingSpace(np.array([False])))
+        >>> guard.check_space(None)
+        Traceback (most recent call last):
+        tabpe.errors.TabpeError: voting_space: the rows of this reading are kept in another one.
+    """
+
+    def __init__(self) -> None:
+        self._digest: bytes | None = None
+
+    def check_space(self, voting_space: VotingSpace | None) -> None:
+        """Accept the first voting space, and after that no other."""
+        digest = b"" if voting_space is None else voting_space.digest
+        if self._digest not in (None, digest):
+            raise TabpeError("voting_space: the rows of this reading are kept in another one.")
+        self._digest = digest
 
 
 class Backend(Protocol):

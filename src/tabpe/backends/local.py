@@ -36,7 +36,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe._utils.resources import CLUSTERS, Resources
-from tabpe.backends.base import Answer, Backend, EncodedQuery, EncodedReading, Query
+from tabpe.backends.base import (
+    Answer,
+    Backend,
+    EncodedQuery,
+    EncodedReading,
+    Query,
+    VotingSpaceGuard,
+)
 from tabpe.backends.nearest import build_index, find_first_equals, prepare_rows
 from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.backends.users import BoundedUsers, PrivacyUnit, sum_user_vectors
@@ -670,6 +677,7 @@ class StoredTable(EncodedTable):
         self._rows, self._open_store = rows, open_store
         self._batches: list[tuple[Records, Counts]] | None = None
         self._segments: SegmentStore | _ReencodedSegments | None = None
+        self._space = VotingSpaceGuard()
         self._sizes = np.zeros(classes, dtype=np.int64)
 
     @property
@@ -690,8 +698,7 @@ class StoredTable(EncodedTable):
             DataError: If they are not: one row more or less would then change more than the
                 accounting allows for.
         """
-        if self._segments is None:
-            self._store_segments(self._transform_rows(voting_space))
+        self._prepare_segments(voting_space)
         sizes = np.zeros_like(self._sizes)
         for segment in self._segments or ():
             sizes[segment.label] += segment.size
@@ -706,8 +713,7 @@ class StoredTable(EncodedTable):
         """Return how many rows each class has."""
         if voting_space is None or self.users is not None:
             return super().count_classes(voting_space)
-        if self._segments is None:
-            self._store_segments(self._transform_rows(voting_space))
+        self._prepare_segments(voting_space)
         return self._sizes.copy()  # counted while segments were made
 
     def close(self) -> None:
@@ -716,6 +722,12 @@ class StoredTable(EncodedTable):
             self._segments.close()
         self._rows, self._batches, self._segments = (), None, []
         self._sizes = np.zeros_like(self._sizes)
+
+    def _prepare_segments(self, voting_space: VotingSpace | None) -> None:
+        """Make the segments when they are first needed; they stay in the voting space of then."""
+        self._space.check_space(voting_space)
+        if self._segments is None:
+            self._store_segments(self._transform_rows(voting_space))
 
     def _transform_rows(self, voting_space: VotingSpace | None) -> Batches:
         batches, self._batches = self._batches, None
@@ -778,10 +790,11 @@ class CachedTable(EncodedTable):
         if parts:
             self._rows = Records.concat([rows for rows, _ in parts])
             self._labels: Counts = np.concatenate([labels for _, labels in parts])
-        self._cells: dict[int, tuple[MarginalAxis, Counts]] = {}
-        self._cached_counts: dict[tuple[int, ...], Counts] = {}
+        # By value where axes are equal by value, and else by the object, which is kept as a key.
+        self._cells: dict[MarginalAxis, Counts] = {}
+        self._cached_counts: dict[tuple[MarginalAxis, ...], Counts] = {}
         self._cache_room = _MAX_CACHED_CELLS
-        self._inside: dict[int, tuple[Halfspaces, NDArray[np.int32]]] = {}
+        self._inside: dict[Halfspaces, NDArray[np.int32]] = {}
 
     @property
     def sizes(self) -> None:
@@ -796,8 +809,11 @@ class CachedTable(EncodedTable):
         raise TabpeError("votes: the rows are kept for marginals.")
 
     def close(self) -> None:
-        """Let go of the private rows."""
+        """Let go of the private rows, and of all that was counted."""
         self._size = 0
+        self._rows, self._labels = Records(np.empty((0, 0)), np.empty((0, 0), np.uint8)), _NONE
+        for kept in (self._cells, self._cached_counts, self._inside):
+            kept.clear()
 
     def count_marginals(self, marginals: Sequence[Marginal]) -> list[Counts]:
         """Return how many rows fall into each cell of each marginal."""
@@ -808,9 +824,9 @@ class CachedTable(EncodedTable):
 
         A row counts one in a single cell of a halfspace, or nowhere.
         """
-        if id(halfspaces) not in self._inside:
-            self._inside[id(halfspaces)] = halfspaces, self._count_halfspaces(halfspaces)
-        return self._inside[id(halfspaces)][1]
+        if halfspaces not in self._inside:
+            self._inside[halfspaces] = self._count_halfspaces(halfspaces)
+        return self._inside[halfspaces]
 
     def _count_halfspaces(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
         if not self._size:
@@ -825,8 +841,7 @@ class CachedTable(EncodedTable):
     def _count_marginal(self, marginal: Marginal) -> Counts:
         if not self._size:
             return np.zeros(marginal.size, dtype=np.int64)
-        key = tuple(id(axis) for axis in marginal.axes)
-        known = self._cached_counts.get(key)
+        known = self._cached_counts.get(marginal.axes)
         if known is not None:
             return known.copy()
         cells = np.zeros(self._size, dtype=np.int64)
@@ -835,15 +850,15 @@ class CachedTable(EncodedTable):
         counts = np.bincount(cells, minlength=marginal.size).astype(np.int64)
         if counts.size <= self._cache_room:
             self._cache_room -= counts.size
-            self._cached_counts[key] = counts
+            self._cached_counts[marginal.axes] = counts
             return counts.copy()
         return counts
 
     def _find_axis_cells(self, axis: MarginalAxis) -> Counts:
-        """Return the cell of every row on an axis, which is kept: so its identity stays its own."""
-        if id(axis) not in self._cells:
-            self._cells[id(axis)] = axis, Marginal((axis,)).find_cells(self._rows, self._labels)
-        return self._cells[id(axis)][1]
+        """Return the cell of every row on an axis; that is kept."""
+        if axis not in self._cells:
+            self._cells[axis] = Marginal((axis,)).find_cells(self._rows, self._labels)
+        return self._cells[axis]
 
 
 class LocalBackend:

@@ -16,8 +16,10 @@ Privacy: how a row is transformed depends on that row and on public facts, and o
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -240,6 +242,15 @@ class VotingSpace:
 
     can_miss: NDArray[np.bool_]
     rank_transform: RankTransform | None = None
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Identifies the transform, also in another process."""
+        digest = hashlib.blake2b(self.can_miss.tobytes(), digest_size=16)
+        if self.rank_transform is not None:
+            for ends in (*self.rank_transform.edges, *self.rank_transform.positions):
+                digest.update(len(ends).to_bytes(8, "big") + ends.tobytes())
+        return digest.digest()
 
     def transform_rows(self, rows: Records) -> Records:
         """Return rows in the voting space; numbers keep their dtype."""

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,7 @@ from tabpe.synthesizers.options import (
 RARE_BELOW_SIGMAS = 4.0
 
 Floats = NDArray[np.float64]
+AnyProposal = TypeVar("AnyProposal", UniformProposal, MarginalProposal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,7 +397,7 @@ def make_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Prepared:
+class _Prepared(Generic[AnyProposal]):
     """What rounds of votes begin with.
 
     Args:
@@ -408,7 +409,7 @@ class _Prepared:
 
     session: PrivateSession
     facts: PublicFacts
-    proposal: Any
+    proposal: AnyProposal
     class_sigma: float
 
 
@@ -421,10 +422,11 @@ def _run_evolution(
     seed: int,
 ) -> GeneratedRows:
     request = settings.request
-    if config.tables:
-        ready, _ = _prepare_marginal(session, resolved, settings)
-    else:
-        ready = _prepare_uniform(session, resolved, settings)
+    ready = (
+        _prepare_marginal(session, resolved, settings)[0]
+        if config.tables
+        else _prepare_uniform(session, resolved, settings)
+    )
     facts = ready.facts
     weights = ConstraintSet.from_encoder(_get_encoder(session)).exclude_classes(facts.weights)
     sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
@@ -480,7 +482,7 @@ def _run_posterior(
 
 def _prepare_uniform(
     session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
-) -> _Prepared:
+) -> _Prepared[UniformProposal]:
     """Measure the counts that lack; candidates are uniform."""
     encoder = _get_encoder(session)
     proposal = constrain_proposal(
@@ -494,7 +496,7 @@ def _prepare_uniform(
 
 def _prepare_marginal(
     session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
-) -> tuple[_Prepared, Mapping[str, Spend]]:
+) -> tuple[_Prepared[MarginalProposal], Mapping[str, Spend]]:
     """Measure counts and marginals; candidates and the voting space follow from these.
 
     Returns:
@@ -515,7 +517,7 @@ def _prepare_marginal(
 
 
 def _measure_tables_instead(
-    ready: _Prepared, spend: Spend, settings: RunSettings
+    ready: _Prepared[MarginalProposal], spend: Spend, settings: RunSettings
 ) -> MarginalProposal:
     """Measure marginals with what later rounds of votes would have cost.
 

@@ -124,7 +124,7 @@ def test_it_has_all_that_a_backend_has(kind):
 
 def test_every_row_votes_once_in_its_own_class(table_of, private, population):
     table = table_of(private)
-    votes = table.count_votes(population)
+    votes = table.count_votes(population, SPACE)
     assert [len(counts) for counts in votes] == [10, 25, 1]
     assert [counts.sum() for counts in votes] == np.bincount(private[1]).tolist()
     assert table.count_classes(SPACE).tolist() == np.bincount(private[1]).tolist()

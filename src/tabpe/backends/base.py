@@ -125,28 +125,6 @@ class EncodedQuery(Query):
     voting_space: VotingSpace | None = field(default=None, kw_only=True)
 
 
-class VotingSpaceGuard:
-    """Refuses votes in another voting space than the one that rows are kept in.
-
-    Example:
-        >>> guard = VotingSpaceGuard()
-        >>> guard.check_space(VotingSpace(np.array([False])))
-        >>> guard.check_space(None)
-        Traceback (most recent call last):
-        tabpe.errors.TabpeError: voting_space: the rows of this reading are kept in another one.
-    """
-
-    def __init__(self) -> None:
-        self._digest: bytes | None = None
-
-    def check_space(self, voting_space: VotingSpace | None) -> None:
-        """Accept the first voting space, and after that no other."""
-        digest = b"" if voting_space is None else voting_space.digest
-        if self._digest not in (None, digest):
-            raise TabpeError("voting_space: the rows of this reading are kept in another one.")
-        self._digest = digest
-
-
 class Backend(Protocol):
     """A private table that answers queries. All that reads a row of a run goes through one."""
 

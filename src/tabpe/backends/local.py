@@ -42,7 +42,6 @@ from tabpe.backends.base import (
     EncodedQuery,
     EncodedReading,
     Query,
-    VotingSpaceGuard,
 )
 from tabpe.backends.nearest import build_index, find_first_equals, prepare_rows
 from tabpe.backends.raw_columns import RawColumnCounter
@@ -82,6 +81,28 @@ class ClassSizeGuard:
         if self.sizes is not None and not np.array_equal(sizes, self.sizes):
             raise DataError("the table changed while it was read: keep it as it is during a run.")
         self.sizes = sizes
+
+
+class VotingSpaceGuard:
+    """Refuses votes in another voting space than the one that rows are kept in.
+
+    Example:
+        >>> guard = VotingSpaceGuard()
+        >>> guard.check_space(VotingSpace(np.array([False])))
+        >>> guard.check_space(None)
+        Traceback (most recent call last):
+        tabpe.errors.TabpeError: voting_space: the rows of this reading are kept in another one.
+    """
+
+    def __init__(self) -> None:
+        self._digest: bytes | None = None
+
+    def check_space(self, voting_space: VotingSpace | None) -> None:
+        """Accept the first voting space, and after that no other."""
+        digest = b"" if voting_space is None else voting_space.digest
+        if self._digest not in (None, digest):
+            raise TabpeError("voting_space: the rows of this reading are kept in another one.")
+        self._digest = digest
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from typing import Any
 import pyarrow as pa
 
 from tabpe._utils.resources import Resources
-from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query, VotingSpaceGuard
+from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query
 from tabpe.backends.cluster import (
     Shard,
     ShardedBackend,
@@ -42,7 +42,7 @@ from tabpe.backends.cluster import (
     redact_error,
     sum_or_raise,
 )
-from tabpe.backends.local import Segment
+from tabpe.backends.local import Segment, VotingSpaceGuard
 from tabpe.backends.queries import VoteQuery
 from tabpe.backends.users import PrivacyUnit
 from tabpe.encoding import VotingSpace

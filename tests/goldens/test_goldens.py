@@ -7,7 +7,7 @@ meant to change, remake the records and say why:
 
 Generators of random numbers and sums of floats may change with the version of a package and with
 the processor. Where these are not those of the records, only certificates of TabPE are compared,
-without the digest of the measurements, which covers every digit of sigma.
+but for the digest of the noisy measurements, which holds the last bit of every sum.
 """
 
 import contextlib
@@ -77,9 +77,9 @@ def test_a_run_gives_what_it_gave(name, tmp_path, monkeypatch):
     if describe_machine() == json.loads(MACHINE.read_text()):
         assert found == expected
     elif not name.startswith("baseline"):
-        for record in (found, expected):
-            record["certificate in full"].pop("measurements_sha256")
-        assert found["certificate in full"] == expected["certificate in full"]
+        one, other = (record["certificate in full"] for record in (found, expected))
+        assert len(one.pop("measurements_sha256")) == len(other.pop("measurements_sha256"))
+        assert one == other
 
 
 def test_no_record_is_left_over():

@@ -16,7 +16,7 @@ import pytest
 from searching import chain_of, files_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.backends import LocalBackend, StoredTable
-from tabpe.backends.counting import EncodedTable
+from tabpe.backends.local import EncodedTable
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
 from tabpe.io import batches

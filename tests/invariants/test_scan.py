@@ -23,12 +23,12 @@ from spoilt import SPOILT, quoting, spoil
 from tabpe._utils.serialization import Archive
 from tabpe.accounting import Adjacency, NeighboringRelation, TableNoise
 from tabpe.accounting.ledger import Ledger
-from tabpe.encoding.encoded_rows import compute_fingerprint, sum_row_hashes
+from tabpe.backends.local import sum_row_hashes
 from tabpe.errors import DataError, TabpeError
 from tabpe.evolution import posterior, private_evolution
 from tabpe.evolution.config import PAIRS
 from tabpe.io import open_source
-from tabpe.measurement.checkpoint import restore_measurement
+from tabpe.measurement.checkpoint import compute_fingerprint, restore_measurement
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import Schema
 
@@ -219,7 +219,7 @@ def failing(honest, call, fail):
 
 
 PLACES = {
-    "engine": "tabpe.backends.counting.count_votes",
+    "engine": "tabpe.backends.local.count_votes",
     "tables": "tabpe.backends.StoredTable.count_marginals",
     "noise": "tabpe.accounting.noise_table.TableNoise.draw",
     "encoder": "tabpe.encoding.Encoder.encode",

@@ -15,7 +15,7 @@ from planted import DECIMAL, NOTE, RARE, ROWS, SCHEMA, STRICT, VOTES, Witness, t
 from searching import leaks
 from tabpe._utils.serialization import Archive
 from tabpe.backends import StoredTable
-from tabpe.encoding.encoded_rows import EncodedRows
+from tabpe.backends.local import EncodedRows
 from tabpe.errors import DataError
 from tabpe.evaluation.private_metrics import measure
 from tabpe.evolution import posterior, private_evolution

@@ -151,7 +151,7 @@ PLACES = {
     "engine": ("tabpe.evaluation.private_metrics.measure.LocalBackend", ["refunded"]),
     "counts": ("tabpe.backends.StoredTable.count_marginals", ["refunded"]),
     "cells": ("tabpe.encoding.Marginal.find_cells", ["reserved"]),
-    "rows": ("tabpe.encoding.encoded_rows.EncodedRows._encode_batch", ["reserved"]),
+    "rows": ("tabpe.backends.local.EncodedRows._encode_batch", ["reserved"]),
     "noise": ("tabpe.accounting.OpenDPNoise.draw", ["reserved"]),
     "findings": ("tabpe.evaluation.private_metrics.measure.build_appraisal", ["spent"]),
     "page": ("tabpe.evaluation.report.html.render_page", ["spent"]),

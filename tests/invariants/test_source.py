@@ -23,7 +23,7 @@ from tabpe.accounting import Account, FakeNoise, NoiseSource, TableNoise
 from tabpe.accounting.noise import SelectionSource
 from tabpe.audit import systems
 from tabpe.backends import Backend, EncodedReading, PrivacyUnit, Query
-from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows
+from tabpe.backends.local import EncodedRows, read_user_rows
 from tabpe.evaluation.private_metrics import appraise
 from tabpe.evaluation.report.evaluate_public import evaluate_public
 from tabpe.io import TableSource
@@ -94,7 +94,7 @@ def test_only_exports_of_backends_are_used_elsewhere():
 
 def attributes_of_holders(source):
     """The attributes that are read of what holds private rows, by file."""
-    files = outside(source.trees, "backends/", "measurement/", "encoding/encoded_rows.py")
+    files = outside(source.trees, "backends/", "measurement/")
     found = {file: source.uses(file, HOLDERS)[0] for file in files - AUDIT}
     return {file: names for file, names in found.items() if names}
 
@@ -130,7 +130,7 @@ def test_only_mechanisms_ask_a_backend():
 
 def strange_uses_of_holders(source):
     """What is done with them besides: to print, iterate or store them, or to call `len`."""
-    files = outside(source.trees, "backends/", "measurement/", "encoding/encoded_rows.py")
+    files = outside(source.trees, "backends/", "measurement/")
     return {(file, use) for file in files - AUDIT for use in source.uses(file, HOLDERS)[2]}
 
 
@@ -158,9 +158,8 @@ def reading_batches(source):
 
 
 def test_who_reads_the_batches_of_a_table():
-    """Rows are read where they are encoded; a synthetic table and a draft are read as they are."""
+    """Private rows are read by backends; a synthetic table and a draft are read as they are."""
     assert reading_batches(SOURCE) == {
-        "encoding/encoded_rows.py",
         "measurement/reservation.py",  # notes that rows were read
         "verification/verify.py",  # synthetic rows
         "cli/schema.py",  # checks a schema against the table, for the custodian
@@ -170,7 +169,7 @@ def test_who_reads_the_batches_of_a_table():
 def encoding_private_rows(source):
     """The files that make a stream of encoded rows, or read whose they are."""
     words = (EncodedRows.__name__, read_user_rows.__name__)
-    return outside(source.naming(*words), "backends/", "encoding/")
+    return outside(source.naming(*words), "backends/")
 
 
 def test_only_backends_encode_private_rows():
@@ -434,7 +433,7 @@ PASSED_ON = "def broken(backend: Backend, session: PrivateSession) -> None:\n   
 BREAKS = [
     (importing_backends, "evolution/config.py", "from tabpe.backends import LocalBackend"),
     (importing_backends, "evaluation/report/evaluate.py", "import tabpe.backends.local"),
-    (imported_from_backends, PIPELINE, "from tabpe.backends.counting import CachedTable"),
+    (imported_from_backends, PIPELINE, "from tabpe.backends.local import CachedTable"),
     (attributes_of_holders, PIPELINE, PASSED_ON + "n = backend.open_table(None)"),
     (attributes_of_holders, PIPELINE, PASSED_ON + "n = backend.users"),
     (attributes_of_holders, PIPELINE, PASSED_ON + "f = lambda: backend.open_raw_columns()"),
@@ -461,7 +460,7 @@ BREAKS = [
     (encoding_private_rows, PIPELINE, "def f(s):\n    return read_user_rows(s, 'id', [])"),
     (uses_of_the_real_table, PUBLIC_REPORT, "def f(real):\n    return read_all_rows(real)"),
     (uses_of_the_real_table, PUBLIC_REPORT, "def f(real):\n    return len(real)"),
-    (taking_random_bytes, "evolution/variation.py", "import os\nos.urandom(8)"),
+    (taking_random_bytes, "evolution/proposals.py", "import os\nos.urandom(8)"),
     (taking_random_bytes, SESSION, "from os import getrandom\ngetrandom(8)"),
     (importing_secrets, "baselines/gem.py", "import secrets"),
     (floats_in_the_table_of_noise, NOISE_TABLE, "x = 0.5"),
@@ -482,8 +481,8 @@ BREAKS = [
     (loading_yaml, "_utils/yaml12.py", "yaml.unsafe_load('x')"),
     (loading_yaml, "schema/files.py", "from yaml import full_load\nfull_load('x')"),
     (bases_of_yaml_loaders, "_utils/yaml12.py", "class _NewLoader(yaml.Loader): pass"),
-    (using_global_randomness, "evolution/variation.py", "np.random.seed(0)"),
-    (using_global_randomness, "evolution/variation.py", "import random"),
+    (using_global_randomness, "evolution/proposals.py", "np.random.seed(0)"),
+    (using_global_randomness, "evolution/proposals.py", "import random"),
     (printing, PIPELINE, "print(1)"),
     (printing, PIPELINE, "import logging"),
 ]

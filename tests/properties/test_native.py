@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from awkward import NUMBERS, Question, examples, questions, table, with_copies
 from tabpe.backends import native, nearest
 from tabpe.backends import nearest as reference
-from tabpe.backends.counting import Segment, count_votes
+from tabpe.backends.local import Segment, count_votes
 from tabpe.backends.nearest import NativeIndex, NumpyIndex
 from tabpe.encoding import Records
 

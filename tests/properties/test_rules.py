@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ruled import SCHEMA, holds
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.column_codec import build_codecs
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.errors import RuleError
 from tabpe.evolution.constraint_repair import ConstraintSet, RowPositions, evaluate_constraint
-from tabpe.evolution.variation import draw_uniform_records
 from tabpe.schema.constraints.check import negate_condition
 from tabpe.schema.constraints.parser import parse_constraint
 

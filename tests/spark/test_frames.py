@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tabpe import Datetime, Schema
+from tabpe.backends.local import sum_row_hashes
 from tabpe.encoding import Encoder
-from tabpe.encoding.encoded_rows import sum_row_hashes
 from tabpe.errors import DataError
 from tabpe.io import Limits, open_source
 from tabpe.io.clusters import SparkSource

@@ -16,7 +16,7 @@ from tabpe.backends import EncodedReading, LocalBackend
 from tabpe.backends import spark as spark_backend
 from tabpe.backends.queries import ClassCountQuery, RawRowCountQuery, RowCountQuery, VoteQuery
 from tabpe.backends.spark import open_spark_backend
-from tabpe.encoding import Encoder, VotingSpace
+from tabpe.encoding import Encoder, Records, VotingSpace
 from tabpe.errors import CellError, DataError, ParameterError, TabpeError
 from tabpe.io import open_source
 from tabpe.io.clusters import is_spark_frame
@@ -163,6 +163,17 @@ def test_rows_are_read_and_encoded_once_for_all_votes(on_spark, tmp_path, spark)
     alone = LocalBackend(open_source(TABLE), None, ALONE)
     assert plain(backend.answer(votes).value) == plain(alone.answer(votes).value)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 1
+
+
+def test_votes_in_another_voting_space_than_the_first_are_refused(on_spark):
+    for first, second in ((None, SIGHT), (SIGHT, None)):
+        backend, reading = on_spark(TABLE), kept()
+        plain_rows = [Records(part.numbers, part.codes[:, :1]) for part in population(1)]
+        few = {None: plain_rows, SIGHT: population(1)}
+        backend.answer(VoteQuery(reading, few[first], voting_space=first))
+        with pytest.raises(TabpeError, match="voting_space"):
+            backend.answer(VoteQuery(reading, few[second], voting_space=second))
+        backend.answer(ClassCountQuery(reading))
 
 
 def test_rows_that_are_not_the_same_when_they_are_made_anew_are_refused(on_spark, spark, tmp_path):

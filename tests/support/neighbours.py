@@ -60,14 +60,14 @@ from tabpe.backends.cluster import (
     partition_source,
 )
 from tabpe.encoding import Encoder, VotingSpace
-from tabpe.encoding.encoded_rows import compute_fingerprint
 from tabpe.encoding.marginals import Marginal, build_axis, build_class_axis
 from tabpe.encoding.raw_cells import EqualWidthBins
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.errors import TabpeError
-from tabpe.evolution.variation import draw_uniform_records
 from tabpe.io import draft_schema, use_source
 from tabpe.io.writers import make_table_writer
 from tabpe.measurement import PrivateSession, histograms
+from tabpe.measurement.checkpoint import compute_fingerprint
 from tabpe.measurement.histograms import MARGINALS
 from tabpe.schema import Temporal
 

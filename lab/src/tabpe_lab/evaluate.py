@@ -74,7 +74,7 @@ class SmallCNN:
         self._network.eval()
         with torch.no_grad(), _use_one_thread():
             probabilities = torch.softmax(self._network(self._shape_images(features)), dim=1)
-        return probabilities.numpy().astype(np.float64)
+        return np.asarray(probabilities.numpy(), dtype=np.float64)
 
     def _shape_images(self, features: NDArray[Any]) -> Any:
         import torch

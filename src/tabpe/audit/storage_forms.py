@@ -35,7 +35,7 @@ from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
 from tabpe.backends.queries import KindQuery
 from tabpe.encoding import Encoder, VotingSpace
 from tabpe.encoding.marginals import Marginal, build_axis
-from tabpe.evolution.variation import draw_uniform_records
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.io import use_source
 from tabpe.io.canonical import format_cell
 from tabpe.measurement import PrivateSession

@@ -2,9 +2,9 @@
 
 - `base`: `Backend.answer(Query) -> Answer`, the protocol
 - `queries`: one frozen value for each kind of question
-- `local`: `LocalBackend`, a table in this process; `open_backend`
+- `local`: `LocalBackend`, a table in this process, and how its rows are counted; `open_backend`
 - `cluster`, `ray`, `spark`: a table in shards
-- `counting`, `raw_columns`: exact counts of encoded rows and of raw cells
+- `raw_columns`: exact counts of raw cells
 - `users`: which rows of a user count, and how they become one vector
 - `nearest`, `native`: nearest candidates of rows, in numpy and in compiled code
 

@@ -22,16 +22,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.backends.counting import EncodedTable
-from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.encoding import Encoder, VotingSpace
 from tabpe.errors import TabpeError
 from tabpe.schema import Temporal
+
+if TYPE_CHECKING:
+    from tabpe.backends.local import EncodedTable
+    from tabpe.backends.raw_columns import RawColumnCounter
 
 Counts = NDArray[np.int64]
 Value = Any  # whole numbers: an array, or lists and dicts of arrays or numbers
@@ -115,8 +117,8 @@ class EncodedQuery(Query):
 
     Args:
         reading: How they are encoded; None where a backend holds encoded rows from the beginning.
-        voting_space: In which rows are compared with candidates: they are prepared for votes when
-            it is first given, and the first one of a reading counts. None for rows as encoded.
+        voting_space: In which rows are compared with candidates; None for rows as encoded. Rows
+            that are kept are prepared for the first votes, and refuse votes in another space.
     """
 
     reading: EncodedReading | None

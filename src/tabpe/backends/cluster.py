@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 
 from tabpe._utils.resources import Resources
 from tabpe.backends.base import Answer, EncodedQuery, EncodedReading, Query, sum_answers
-from tabpe.backends.counting import (
+from tabpe.backends.local import (
     Batches,
     Counts,
     EncodedTable,
+    LocalBackend,
+    RecordsBackend,
     Segment,
     build_segments,
     count_class_rows,
+    digest_sizes,
 )
-from tabpe.backends.local import LocalBackend, RecordsBackend, digest_sizes
 from tabpe.backends.users import BoundedUsers, PrivacyUnit
 from tabpe.encoding import VotingSpace
 from tabpe.errors import DataError, TabpeError

@@ -42,7 +42,8 @@ from tabpe.backends.cluster import (
     redact_error,
     sum_or_raise,
 )
-from tabpe.backends.counting import Segment
+from tabpe.backends.local import Segment, VotingSpaceGuard
+from tabpe.backends.queries import VoteQuery
 from tabpe.backends.users import PrivacyUnit
 from tabpe.encoding import VotingSpace
 from tabpe.errors import ParameterError, TabpeError
@@ -101,7 +102,7 @@ class SparkShardPool:
     ) -> None:
         self._sources, self._on_ready, self._on_close = sources, on_ready, on_close
         self._common = WorkerSettings(unit, resources, sources.getNumPartitions())
-        self._reading = -1
+        self._reading, self._space = -1, VotingSpaceGuard()
         self._encoded: Any = None
         self._prepared: Any = None
 
@@ -137,6 +138,8 @@ class SparkShardPool:
         if not isinstance(query, EncodedQuery) or reading is None or reading.keep == "none":
             return self._sources, _answer_from_source
         self._begin_reading(reading)
+        if query.voting_space is not None or isinstance(query, VoteQuery):
+            self._space.check_space(query.voting_space)
         if query.voting_space is not None:
             return self._prepare_rows(reading, query.voting_space), _answer_from_segments
         if self._encoded is None:
@@ -159,7 +162,7 @@ class SparkShardPool:
         """Let go of rows that were encoded in another way: one way is kept at a time."""
         if reading.number != self._reading:
             self._release_rows()
-            self._reading = reading.number
+            self._reading, self._space = reading.number, VotingSpaceGuard()
 
     def _release_rows(self) -> None:
         for rows in (self._encoded, self._prepared):

@@ -42,10 +42,10 @@ from tabpe.backends import EncodedReading, LocalBackend
 from tabpe.baselines.domain import Domain, SyntheticRows
 from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.encoded_rows import check_plain_columns
 from tabpe.encoding.marginals import NumberAxis, build_axis
 from tabpe.errors import BudgetError, CapacityError, ParameterError, SchemaError, TabpeError
 from tabpe.io import TableSource, use_source
+from tabpe.io.source import check_plain_columns
 from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.histograms import ROW_COUNT

@@ -31,7 +31,7 @@ class MarginalAxis(Protocol):
     """One axis of a marginal.
 
     Privacy: an implementation must return the same cell for a row, whatever other rows are passed
-    with it.
+    with it. It is hashable, and equal axes find equal cells.
     """
 
     @property

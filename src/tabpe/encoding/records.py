@@ -1,22 +1,35 @@
-"""`Records`: rows as arrays; `RecordSpace`: the public space they lie in.
+"""`Records`: rows as arrays; `RecordSpace`: where they lie; `VotingSpace`: where votes are cast.
 
 Numbers are scaled to [0, 1] by the bounds of the schema, categories are codes 0, 1, 2, ...
 Private rows have float32 numbers, which distances are computed in; candidates have float64, so that
 a large integer or a date is decoded exactly. A null number is NaN, and a null category has a code
 of its own, after those of its values.
+
+Distances and steps work equally well everywhere only if rows are spread evenly. A skewed column has
+nearly all rows in a small part of its range; `RankTransform`, a public piecewise linear map, gives
+that part more room. In the voting space a null number adds nothing to a distance; a code of its own
+says whether it is null. So a null and a number are as far apart as two different categories, and
+two nulls are equal.
+
+Privacy: how a row is transformed depends on that row and on public facts, and on no other row.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.errors import TabpeError
+
 Floats = NDArray[np.floating[Any]]
 Codes = NDArray[np.unsignedinteger[Any]]
+Ends = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +143,126 @@ class RecordSpace:
         missing = np.array(np.broadcast_to(self.missing, self.low.shape))
         missing[column] = probability
         return missing
+
+
+def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:
+    """Return `size` rows, uniform over the space; numbers with a grid are uniform on it.
+
+    A number that may be null is null with the probability that the space states.
+
+    Example:
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
+        >>> rows = draw_uniform_records(space, 100, np.random.default_rng(0))
+        >>> sorted(set(rows.numbers.ravel().tolist())), int(rows.codes.max())
+        ([0.0, 0.5, 1.0], 2)
+    """
+    uniform = rng.random((size, len(space.low)))
+    grid = np.where(space.steps > 0, space.steps, 1.0)
+    first, last = np.rint(space.low * grid), np.rint(space.high * grid)
+    on_grid = (first + np.floor(uniform * (last - first + 1))) / grid
+    free = space.low + uniform * (space.high - space.low)
+    numbers = np.clip(np.where(space.steps > 0, on_grid, free), space.low, space.high)
+    codes = rng.integers(0, space.drawn_sizes, (size, len(space.sizes)))
+    if space.can_miss.any():
+        numbers[rng.random(numbers.shape) < space.missing] = np.nan
+    return Records(numbers, codes.astype(space.code_type))
+
+
+@dataclass(frozen=True, eq=False)
+class RankTransform:
+    """A monotone, piecewise linear map of [0, 1] to itself for each column of numbers.
+
+    Candidates are voted on in float32: pass them as such, so that equal numbers of candidates and
+    private rows are mapped to the same bits.
+
+    Args:
+        edges: For each column the ends of its pieces, as scaled numbers that rise from 0 to 1.
+        positions: The images of these ends, from 0 to 1 too; an image may have no width.
+
+    Example:
+        >>> transform = RankTransform((np.array([0.0, 0.1, 1.0]),), (np.array([0.0, 0.5, 1.0]),))
+        >>> rows = Records(np.array([[0.05], [0.1], [1.0]]), np.empty((3, 0), dtype=np.uint8))
+        >>> transform.transform_rows(rows).numbers.ravel()
+        array([0.25, 0.5 , 1.  ])
+        >>> transform.inverse_transform(np.array([[0.25]]))
+        array([[0.05]])
+    """
+
+    edges: tuple[Ends, ...]
+    positions: tuple[Ends, ...]
+
+    def __post_init__(self) -> None:
+        for edges, images in zip(self.edges, self.positions, strict=True):
+            same = edges.shape == images.shape and edges.ndim == 1
+            if not (
+                same and _is_rising(edges, strictly=True) and _is_rising(images, strictly=False)
+            ):
+                raise TabpeError("edges and positions: expected values that rise from 0 to 1.")
+
+    def transform_rows(self, rows: Records) -> Records:
+        """Return rows with transformed numbers of the same dtype."""
+        return Records(_map_numbers(rows.numbers, self.edges, self.positions), rows.codes)
+
+    def inverse_transform(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scaled numbers of transformed ones; values outside [0, 1] are mirrored."""
+        inside = np.abs(numbers)
+        inside = np.clip(np.where(inside > 1, 2 - inside, inside), 0, 1)
+        return _map_numbers(inside, self.positions, self.edges).astype(np.float64)
+
+
+def _is_rising(ends: Ends, *, strictly: bool) -> bool:
+    steps = np.diff(ends)
+    rises = steps > 0 if strictly else steps >= 0
+    return len(ends) > 1 and ends[0] == 0 and ends[-1] == 1 and bool(rises.all())
+
+
+def _map_numbers(numbers: Floats, ends: tuple[Ends, ...], onto: tuple[Ends, ...]) -> Floats:
+    mapped = np.empty_like(numbers)
+    for index, (column, known, meant) in enumerate(zip(numbers.T, ends, onto, strict=True)):
+        # Rounding may carry a number slightly over the end of its piece.
+        piece = np.searchsorted(known, column, side="right").clip(max=len(known) - 1)
+        mapped[:, index] = np.minimum(np.interp(column, known, meant), meant[piece])
+    return mapped
+
+
+@dataclass(frozen=True, eq=False)
+class VotingSpace:
+    """The transform of rows before distances are measured.
+
+    Args:
+        can_miss: Which numbers may be null.
+        rank_transform: The map of numbers; None to leave them.
+
+    Example:
+        >>> rows = Records(np.array([[0.5], [np.nan]]), np.array([[3], [3]], dtype=np.uint8))
+        >>> VotingSpace(np.array([True])).transform_rows(rows).codes
+        array([[3, 0],
+               [3, 1]], dtype=uint8)
+    """
+
+    can_miss: NDArray[np.bool_]
+    rank_transform: RankTransform | None = None
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Identifies the transform, also in another process."""
+        digest = hashlib.blake2b(self.can_miss.tobytes(), digest_size=16)
+        if self.rank_transform is not None:
+            for ends in (*self.rank_transform.edges, *self.rank_transform.positions):
+                digest.update(len(ends).to_bytes(8, "big") + ends.tobytes())
+        return digest.digest()
+
+    def transform_rows(self, rows: Records) -> Records:
+        """Return rows in the voting space; numbers keep their dtype."""
+        moved = rows if self.rank_transform is None else self.rank_transform.transform_rows(rows)
+        return add_null_codes(moved, self.can_miss)
+
+
+def add_null_codes(rows: Records, can_miss: NDArray[np.bool_]) -> Records:
+    """Return rows with an extra code for each number that may be null: 1 where it is, else 0."""
+    if not can_miss.any():
+        return rows
+    missing = np.isnan(rows.numbers)
+    # Rows are compared bit by bit, and there are many NaNs: use one.
+    numbers = np.where(missing, rows.numbers.dtype.type(np.nan), rows.numbers)
+    return Records(numbers, np.hstack([rows.codes, missing[:, can_miss].astype(rows.codes.dtype)]))

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.column_codec import SAME_TOLERANCE, ColumnCodec, RowPart, build_codecs
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.errors import RuleError, TabpeError, shown
-from tabpe.evolution.variation import draw_uniform_records
 from tabpe.schema.constraints import Constraint
 from tabpe.schema.constraints.check import (
     AllOf,

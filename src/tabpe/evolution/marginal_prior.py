@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.encoding.marginals import ListAxis, Marginal, NumberAxis, build_axis, build_class_axis
-from tabpe.encoding.records import Codes
-from tabpe.encoding.voting_space import RankTransform
+from tabpe.encoding.records import Codes, RankTransform
 from tabpe.schema.schema import RARE
 
 MOST_BINS = 32

@@ -41,30 +41,14 @@ from tabpe.evolution.evidence import (
 )
 from tabpe.evolution.extensions import RoundObserver, ignore_round
 from tabpe.evolution.marginal_prior import MarginalPrior
-from tabpe.evolution.private_evolution import EvolutionResult, VoteQuery, draw_systematic
+from tabpe.evolution.private_evolution import (
+    EvolutionResult,
+    VoteQuery,
+    apportion_with_floor,
+    draw_systematic,
+)
 from tabpe.evolution.proposals import MarginalProposal
 from tabpe.measurement import NoisyCounts
-
-
-def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> list[int]:
-    """Split `total` in proportion to `weights`, by largest remainder; ties to the lowest index.
-
-    Weights below 0, which noise can make, count as 0; if none is above 0 all are equal.
-
-    Example:
-        >>> apportion(10, [3, 3, 1, -2])
-        [4, 4, 2, 0]
-        >>> apportion(3, [0, 0])
-        [2, 1]
-    """
-    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0)
-    if positive.sum() <= 0:
-        positive = np.ones(len(positive))
-    quota = total * (positive / positive.sum())
-    sizes = np.floor(quota).astype(np.int64)
-    left = total - int(sizes.sum())
-    sizes[np.argsort(sizes - quota, kind="stable")[:left]] += 1
-    return [int(size) for size in sizes]
 
 
 @dataclass(frozen=True)
@@ -143,35 +127,6 @@ POOL_BY_ROW = 8
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-
-
-def apportion_with_floor(total: int, weights: Sequence[float] | Floats, floor: int) -> list[int]:
-    """Split `total` in proportion to `weights`, with at least `floor` for each weight above 0.
-
-    The floor reduces all others in proportion. If no weight is above 0 all are equal. If there is
-    not enough for the floor, all with a weight above 0 get the same.
-
-    Example:
-        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=10)
-        [80, 10, 10, 0]
-        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=20)
-        [60, 20, 20, 0]
-        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=0)
-        [90, 8, 2, 0]
-    """
-    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
-    if not positive.any():
-        positive = np.ones(len(positive))
-    present = positive > 0
-    floor = min(floor, total // int(present.sum()))
-    low = np.zeros(len(positive), dtype=bool)
-    while True:
-        sizes = np.where(low, floor, 0)
-        sizes[~low] = apportion(total - int(sizes.sum()), positive[~low])
-        below = present & ~low & (sizes < floor)
-        if not below.any():
-            return [int(size) for size in sizes]
-        low |= below
 
 
 def lift_small_classes(prior: MarginalPrior, pool: int, floor: int) -> MarginalPrior:

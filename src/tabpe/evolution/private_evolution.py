@@ -245,3 +245,55 @@ def _make_record(
 def _make_generator(seed: int, step: int, label: int) -> np.random.Generator:
     """Return the generator of one class in one round, whatever else was drawn before."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, label)))
+
+
+def apportion(total: int, weights: Sequence[float] | NDArray[np.float64]) -> list[int]:
+    """Split `total` in proportion to `weights`, by largest remainder; ties to the lowest index.
+
+    Weights below 0, which noise can make, count as 0; if none is above 0 all are equal.
+
+    Example:
+        >>> apportion(10, [3, 3, 1, -2])
+        [4, 4, 2, 0]
+        >>> apportion(3, [0, 0])
+        [2, 1]
+    """
+    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0)
+    if positive.sum() <= 0:
+        positive = np.ones(len(positive))
+    quota = total * (positive / positive.sum())
+    sizes = np.floor(quota).astype(np.int64)
+    left = total - int(sizes.sum())
+    sizes[np.argsort(sizes - quota, kind="stable")[:left]] += 1
+    return [int(size) for size in sizes]
+
+
+def apportion_with_floor(
+    total: int, weights: Sequence[float] | NDArray[np.float64], floor: int
+) -> list[int]:
+    """Split `total` in proportion to `weights`, with at least `floor` for each weight above 0.
+
+    The floor reduces all others in proportion. If no weight is above 0 all are equal. If there is
+    not enough for the floor, all with a weight above 0 get the same.
+
+    Example:
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=10)
+        [80, 10, 10, 0]
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=20)
+        [60, 20, 20, 0]
+        >>> apportion_with_floor(100, [900, 80, 20, 0], floor=0)
+        [90, 8, 2, 0]
+    """
+    positive = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
+    if not positive.any():
+        positive = np.ones(len(positive))
+    present = positive > 0
+    floor = min(floor, total // int(present.sum()))
+    low = np.zeros(len(positive), dtype=bool)
+    while True:
+        sizes = np.where(low, floor, 0)
+        sizes[~low] = apportion(total - int(sizes.sum()), positive[~low])
+        below = present & ~low & (sizes < floor)
+        if not below.any():
+            return [int(size) for size in sizes]
+        low |= below

@@ -1,4 +1,4 @@
-"""Proposal distributions: how candidates are drawn and mutated.
+"""RANDOM_API and VARIATION_API of the paper: how candidates are drawn and mutated.
 
 Without marginals all values are equally likely: rows are uniform, and a step is a part of a
 column's range. With 1-way marginals, rows are drawn from them, categories are redrawn by frequency,
@@ -18,13 +18,112 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encoding import Records, RecordSpace, VotingSpace
-from tabpe.encoding.voting_space import RankTransform
+from tabpe.encoding.records import Codes, Floats, RankTransform, draw_uniform_records
 from tabpe.evolution.config import Evolution
 from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.extensions import apply_operator, is_extension_name
 from tabpe.evolution.marginal_prior import MarginalPrior
-from tabpe.evolution.variation import draw_steps, draw_uniform_records, redraw_nulls, vary_rows
 
 Whole = NDArray[np.int64]
+
+
+def vary_rows(
+    rows: Records, space: RecordSpace, rate: float, config: Evolution, rng: np.random.Generator
+) -> Records:
+    """Return one variation of each row, by the operator of the settings."""
+    if config.operator == "genetic":
+        return cross_and_mutate(rows, space, rate, rng)
+    if is_extension_name(config.operator):
+        return apply_operator(str(config.operator), rows, space, rate, rng)
+    return random_walk(rows, space, rate, rng, step=config.step)
+
+
+def random_walk(
+    rows: Records,
+    space: RecordSpace,
+    rate: float,
+    rng: np.random.Generator,
+    *,
+    step: str = "gaussian",
+) -> Records:
+    """Redraw each category with probability `rate`, and move each number by `rate` of its range.
+
+    Whether a number is null is redrawn with that probability too.
+
+    Example:
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.zeros(1), np.array([3]))
+        >>> rows = draw_uniform_records(space, 4, np.random.default_rng(0))
+        >>> same = random_walk(rows, space, 0.0, np.random.default_rng(0))
+        >>> bool((same.numbers == rows.numbers).all() and (same.codes == rows.codes).all())
+        True
+    """
+    moves = draw_steps(rows.numbers.shape, step, rng)
+    moved = space.project(rows.numbers + moves * (rate * (space.high - space.low)))
+    codes = _redraw_codes(rows, space, rate, rng)
+    if space.can_miss.any():
+        fresh = draw_uniform_records(space, len(rows), rng).numbers
+        moved = redraw_nulls(moved, fresh, rate, rng)
+    return Records(moved, codes)
+
+
+def redraw_nulls(
+    numbers: NDArray[np.float64], fresh: Floats, rate: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return numbers of which each became null, or ceased to be, with probability `rate`.
+
+    Args:
+        numbers: The numbers; NaN for null.
+        fresh: Replacements, which are null as often as numbers are.
+        rate: The probability of a redraw.
+        rng: Source of randomness.
+
+    Example:
+        >>> before, fresh = np.array([[np.nan, 0.5, 0.1]]), np.array([[0.2, 0.3, np.nan]])
+        >>> redraw_nulls(before, fresh, 1.0, np.random.default_rng(0))
+        array([[0.2, 0.5, nan]])
+    """
+    redrawn = rng.random(numbers.shape) < rate
+    return np.where(redrawn & (np.isnan(numbers) | np.isnan(fresh)), fresh, numbers)
+
+
+def draw_steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return steps of length one: normal, or uniform up to one."""
+    return rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
+
+
+def cross_and_mutate(
+    rows: Records, space: RecordSpace, rate: float, rng: np.random.Generator
+) -> Records:
+    """Take one attribute from a random mate, then redraw each attribute with probability `rate`.
+
+    The operators of PrivGSD at the level of rows, as the paper adapts them: every row takes part
+    in the crossover, and mutation may reach all attributes at once.
+    """
+    width = rows.numbers.shape[1]
+    crossed = rng.integers(0, max(1, width + rows.codes.shape[1]), len(rows))
+    taken = crossed[:, None] == np.arange(width + rows.codes.shape[1])
+    mates = rows.take(rng.integers(0, max(1, len(rows)), len(rows)))
+    fresh = draw_uniform_records(space, len(rows), rng)
+    mutated = rng.random(taken.shape) < rate
+    child = _mix_rows(rows, mates, taken)
+    return _mix_rows(child, fresh, mutated)
+
+
+def _mix_rows(rows: Records, others: Records, taken: NDArray[np.bool_]) -> Records:
+    width = rows.numbers.shape[1]
+    return Records(
+        np.where(taken[:, :width], others.numbers, rows.numbers),
+        np.where(taken[:, width:], others.codes, rows.codes),
+    )
+
+
+def _redraw_codes(
+    rows: Records, space: RecordSpace, rate: float, rng: np.random.Generator
+) -> Codes:
+    codes = rows.codes.copy()
+    row, column = np.nonzero(rng.random(codes.shape) < rate)
+    codes[row, column] = rng.integers(0, space.drawn_sizes[column])
+    return codes
 
 
 def find_nullable(spaces: Sequence[RecordSpace]) -> NDArray[np.bool_]:

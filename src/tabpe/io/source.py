@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from tabpe._utils.files import DATABASES, STORES, get_scheme, strip_secrets
-from tabpe.errors import DataError
+from tabpe.errors import DataError, column_hint
 from tabpe.io import batches
 from tabpe.io.batches import Batch, Limits, check_names, group_evenly, read_safely, regroup_batches
 from tabpe.io.canonical import canonicalize_table, concatenate_tables, find_nested_columns
@@ -57,6 +57,31 @@ class TableSource(Protocol):
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read the rows, with the columns `names` alone, or all of them."""
         ...
+
+
+def check_unit_column(source: TableSource, column: str, declared: Iterable[str] = ()) -> None:
+    """Refuse a table whose column of user ids is missing or has nested values.
+
+    Args:
+        source: The table.
+        column: The column of user ids.
+        declared: The other columns that were declared.
+    """
+    if column not in source.names:
+        hint = column_hint(column, source.names, declared)
+        raise DataError(f"unit={column!r}: the table has no such column: {hint}")
+    if column in source.nested:
+        raise DataError(f"unit={column!r}: a column of lists: expected text, numbers or dates.")
+
+
+def check_plain_columns(source: TableSource, names: Sequence[str]) -> None:
+    """Refuse columns of lists or other nested values, before a row is read."""
+    for name in names:
+        if name in source.nested:
+            raise DataError(
+                f"column {name!r} has lists or other nested values: expected plain values: remove "
+                f"it from the schema, drop it, or split it into several columns."
+            )
 
 
 def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:

@@ -28,7 +28,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -504,3 +504,17 @@ def _make_mismatch_error(name: str) -> ArchiveError:
     return ArchiveError(
         f"{name}: the folder of the run holds another measurement: begin in a new folder."
     )
+
+
+def compute_fingerprint(names: Sequence[str], sums: NDArray[np.uint64], key: bytes) -> str:
+    """Return a keyed digest of a table, which reveals nothing without the key.
+
+    Args:
+        names: The columns that are read.
+        sums: Their `sum_row_hashes`.
+        key: The key.
+    """
+    digest = hashlib.blake2b(key=key, digest_size=32)
+    digest.update(repr(list(names)).encode())
+    digest.update(sums.tobytes())
+    return digest.hexdigest()

@@ -6,9 +6,8 @@ import dataclasses
 from typing import Any
 
 from tabpe.schema.columns import SCALES, Column, Source
-from tabpe.schema.constraints import MOST_RULES
 from tabpe.schema.files import COLUMN_TYPES, list_required_fields
-from tabpe.schema.schema import MOST_CLASSES
+from tabpe.schema.schema import MOST_CLASSES, MOST_RULES
 from tabpe.schema.temporal import RESOLUTIONS
 
 _TEXT: dict[str, Any] = {"type": "string"}

@@ -17,9 +17,8 @@ from typing import Any
 from tabpe.errors import HEADER, SchemaError, column_hint, did_you_mean, shown
 from tabpe.schema import files, schema
 from tabpe.schema.columns import QUANTILE, Boolean, Categorical, Column, Float, Integer, Source
-from tabpe.schema.constraints import check_constraint_texts
 from tabpe.schema.constraints.parser import iterate_columns, parse_constraint
-from tabpe.schema.schema import Schema
+from tabpe.schema.schema import Schema, check_constraint_texts
 from tabpe.schema.temporal import Date, Datetime, Time
 
 

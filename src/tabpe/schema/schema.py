@@ -22,11 +22,18 @@ from typing import Any, Protocol
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
 from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
-from tabpe.schema.constraints import Constraint, check_constraint_texts, parse_constraints
+from tabpe.schema.constraints.check import (
+    MOST_OPERATIONS,
+    Constraint,
+    UniqueKey,
+    resolve_constraint,
+)
+from tabpe.schema.constraints.parser import parse_constraint
 from tabpe.schema.files import COLUMN_TYPES
 from tabpe.schema.temporal import Temporal
 
 MOST_COMBINATIONS = 1000
+MOST_RULES = 200
 RARE = "rare"
 LABEL_SEPARATOR = " / "
 
@@ -488,3 +495,43 @@ def _make_unique_name(name: str, others: tuple[str, ...]) -> str:
 def _format_number(number: float) -> str:
     """Return all digits of a number, without a trailing `.0`."""
     return repr(number).removesuffix(".0")
+
+
+def parse_constraints(
+    texts: tuple[str, ...], columns: Mapping[str, Column]
+) -> tuple[Constraint, ...]:
+    """Parse and resolve the rules of a schema.
+
+    Raises:
+        SchemaError: If a rule can not be parsed, does not fit the columns, or all rules together
+            take too many operations to evaluate.
+
+    Example:
+        >>> from tabpe.schema.columns import Integer
+        >>> columns = {name: Integer(name, 0, 9) for name in "ab"}
+        >>> [sorted(rule.columns) for rule in parse_constraints(("a <= b", "unique(a)"), columns)]
+        [['a', 'b'], ['a']]
+    """
+    rules, operations = [], 0
+    for text in texts:
+        rule = Constraint(text, resolve_constraint(text, parse_constraint(text), columns))
+        operations += 0 if isinstance(rule.resolved, UniqueKey) else rule.resolved.weight
+        if operations > MOST_OPERATIONS:
+            raise SchemaError(
+                f"rules: up to {shown(text)} they take more than {MOST_OPERATIONS:,} operations: "
+                f"leave some out, or make them shorter."
+            )
+        rules.append(rule)
+    return tuple(rules)
+
+
+def check_constraint_texts(given: Any) -> tuple[str, ...]:
+    """Return rules as a tuple; refuse anything but a list of texts, and too many of them."""
+    if isinstance(given, str) or not isinstance(given, (list, tuple)):
+        raise SchemaError(f"rules={shown(given)}: expected a list of texts.")
+    if len(given) > MOST_RULES:
+        raise SchemaError(f"rules: {len(given):,} of them: expected at most {MOST_RULES}.")
+    for text in given:
+        if not isinstance(text, str):
+            raise SchemaError(f"rules: {shown(text)}: expected a text; quote it.")
+    return tuple(given)

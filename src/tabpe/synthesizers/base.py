@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tabpe._utils import serialization, validation
 from tabpe._utils.serialization import Archive
 from tabpe.accounting import Certificate
-from tabpe.encoding import Encoder, Records
+from tabpe.encoding import Encoder, Records, RecordSpace
 from tabpe.encoding.cells import format_temporal_columns, make_ids
+from tabpe.encoding.records import Floats
 from tabpe.errors import (
     ArchiveError,
     DataError,
@@ -26,7 +27,6 @@ from tabpe.errors import (
     TabpeError,
 )
 from tabpe.evolution.constraint_repair import ConstraintSet
-from tabpe.evolution.variation import smooth_numbers
 from tabpe.io.canonical import canonicalize_table
 from tabpe.io.frames import check_library, convert_to_frame, read_frame
 from tabpe.schema import Id, Schema
@@ -298,3 +298,59 @@ class Fitted:
         if release is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first.")
         return release
+
+
+def smooth_numbers(
+    rows: Records,
+    classes: NDArray[np.int64],
+    spaces: Sequence[RecordSpace],
+    rate: float,
+    rng: np.random.Generator,
+    *,
+    among: Floats,
+) -> NDArray[np.float64]:
+    """Return the numbers of rows, moved within their class by steps of `rate` in rank.
+
+    A step is short where numbers are dense, and zero where very many are equal. So skewed columns
+    stay skewed.
+
+    Args:
+        rows: The rows.
+        classes: The class of each.
+        spaces: Where the rows of each class may lie.
+        rate: The scale of a step, as a part of all numbers of the column.
+        rng: Source of randomness.
+        among: All numbers, column by column, that define the ranks; NaN for null.
+
+    Example:
+        >>> space = RecordSpace(np.zeros(1), np.ones(1), np.zeros(1), np.array([], dtype=np.int64))
+        >>> rows = Records(np.array([[0.0], [0.5]]), np.empty((2, 0), dtype=np.uint8))
+        >>> among = np.append(np.zeros(900), np.linspace(0.45, 0.55, 100))[:, None]
+        >>> classes, rng = np.zeros(2, int), np.random.default_rng(1)
+        >>> smooth_numbers(rows, classes, [space], 0.01, rng, among=among).ravel().round(2)
+        array([0.  , 0.49])
+    """
+    moved = np.array(rows.numbers, dtype=np.float64)
+    for index, column in enumerate(among.T):
+        moved[:, index] = _move_past_ranks(
+            moved[:, index], np.sort(column[~np.isnan(column)]), rate, rng
+        )
+    for label, space in enumerate(spaces):
+        mine = classes == label
+        moved[mine] = space.project(moved[mine])
+    return moved
+
+
+def _move_past_ranks(
+    numbers: NDArray[np.float64], rising: Floats, rate: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return numbers moved by `rate` in rank among sorted ones; nulls stay null."""
+    if not len(rising):
+        return numbers
+    # Of several equal numbers, a number has the rank of a random one.
+    first, after = (np.searchsorted(rising, numbers, side=side) for side in ("left", "right"))
+    ranks = (first + (after - first) * rng.random(len(numbers))) / len(rising)
+    ranks = np.abs(ranks + rate * rng.standard_normal(len(numbers)))
+    ranks = np.where(ranks > 1, 2 - ranks, ranks)
+    middles = (np.arange(len(rising)) + 0.5) / len(rising)
+    return np.where(np.isnan(numbers), np.nan, np.interp(ranks, middles, rising))

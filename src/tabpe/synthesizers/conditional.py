@@ -24,7 +24,7 @@ from tabpe.backends.nearest import MOST_NEAREST, build_index
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import encode_numbers, find_valid_cells
 from tabpe.encoding.column_codec import build_codecs, find_cell_positions
-from tabpe.encoding.voting_space import add_null_codes
+from tabpe.encoding.records import add_null_codes
 from tabpe.errors import CellError, ParameterError, ThinSupportWarning, did_you_mean, shown
 from tabpe.evolution.constraint_repair import ConstraintSet, RowPositions
 from tabpe.evolution.unique_keys import enforce_unique_keys, reassign_keys

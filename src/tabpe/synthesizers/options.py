@@ -31,7 +31,6 @@ from tabpe.accounting.delta import FEWEST_ROWS, RowCount
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.pld import check_guarantee
 from tabpe.encoding import Encoder
-from tabpe.encoding.encoded_rows import check_unit_column
 from tabpe.errors import (
     BudgetError,
     NoBudgetWarning,
@@ -44,6 +43,7 @@ from tabpe.evolution import QueryPlan, RoundPopulation, Strategy, serialize_stra
 from tabpe.evolution.config import apply_weight_rule, get_category_weight, list_extensions
 from tabpe.evolution.extensions import compute_source_digest
 from tabpe.io import TableSource
+from tabpe.io.source import check_unit_column
 from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
 from tabpe.measurement.reservation import LedgerCharge

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,8 @@ from tabpe.backends import Backend, EncodedReading, PrivacyUnit, open_backend
 from tabpe.backends.queries import RowHashQuery
 from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import JointClasses
-from tabpe.encoding.encoded_rows import check_plain_columns, check_unit_column, compute_fingerprint
 from tabpe.encoding.marginals import Marginal
-from tabpe.encoding.voting_space import RankTransform
+from tabpe.encoding.records import RankTransform
 from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
@@ -44,12 +43,19 @@ from tabpe.evolution.marginal_prior import (
     choose_pairs,
     project_counts,
 )
-from tabpe.evolution.posterior import PopulationSizes, apportion_with_floor, choose_population_sizes
-from tabpe.evolution.private_evolution import VoteQuery
+from tabpe.evolution.posterior import PopulationSizes, choose_population_sizes
+from tabpe.evolution.private_evolution import VoteQuery, apportion_with_floor
 from tabpe.evolution.proposals import MarginalProposal, UniformProposal, constrain_proposal
 from tabpe.io import TableSource
+from tabpe.io.source import check_plain_columns, check_unit_column
 from tabpe.measurement import NoisyCounts, PrivateSession
-from tabpe.measurement.checkpoint import MeasurementJournal, RunFolder, RunInfo, compute_code_digest
+from tabpe.measurement.checkpoint import (
+    MeasurementJournal,
+    RunFolder,
+    RunInfo,
+    compute_code_digest,
+    compute_fingerprint,
+)
 from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.measurement.reservation import (
     ChargedStart,
@@ -84,6 +90,7 @@ from tabpe.synthesizers.options import (
 RARE_BELOW_SIGMAS = 4.0
 
 Floats = NDArray[np.float64]
+AnyProposal = TypeVar("AnyProposal", UniformProposal, MarginalProposal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,7 +397,7 @@ def make_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Prepared:
+class _Prepared(Generic[AnyProposal]):
     """What rounds of votes begin with.
 
     Args:
@@ -402,7 +409,7 @@ class _Prepared:
 
     session: PrivateSession
     facts: PublicFacts
-    proposal: Any
+    proposal: AnyProposal
     class_sigma: float
 
 
@@ -415,10 +422,11 @@ def _run_evolution(
     seed: int,
 ) -> GeneratedRows:
     request = settings.request
-    if config.tables:
-        ready, _ = _prepare_marginal(session, resolved, settings)
-    else:
-        ready = _prepare_uniform(session, resolved, settings)
+    ready = (
+        _prepare_marginal(session, resolved, settings)[0]
+        if config.tables
+        else _prepare_uniform(session, resolved, settings)
+    )
     facts = ready.facts
     weights = ConstraintSet.from_encoder(_get_encoder(session)).exclude_classes(facts.weights)
     sizes = apportion_with_floor(_choose_size(request, facts), weights, request.floor)
@@ -474,7 +482,7 @@ def _run_posterior(
 
 def _prepare_uniform(
     session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
-) -> _Prepared:
+) -> _Prepared[UniformProposal]:
     """Measure the counts that lack; candidates are uniform."""
     encoder = _get_encoder(session)
     proposal = constrain_proposal(
@@ -488,7 +496,7 @@ def _prepare_uniform(
 
 def _prepare_marginal(
     session: PrivateSession, resolved: ResolvedSchema, settings: RunSettings
-) -> tuple[_Prepared, Mapping[str, Spend]]:
+) -> tuple[_Prepared[MarginalProposal], Mapping[str, Spend]]:
     """Measure counts and marginals; candidates and the voting space follow from these.
 
     Returns:
@@ -509,7 +517,7 @@ def _prepare_marginal(
 
 
 def _measure_tables_instead(
-    ready: _Prepared, spend: Spend, settings: RunSettings
+    ready: _Prepared[MarginalProposal], spend: Spend, settings: RunSettings
 ) -> MarginalProposal:
     """Measure marginals with what later rounds of votes would have cost.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from tabpe._utils import validation
-from tabpe._utils.progress import show_round_bar
 from tabpe._utils.resources import Resources
 from tabpe.accounting import Adjacency, NoiseSource
 from tabpe.errors import ArchiveError, ParameterError, did_you_mean
@@ -578,3 +579,46 @@ class TabPE(Fitted):
             for name, value in (self.get_params() | changed).items()
             if name not in UNSAVED_PARAMETERS
         }
+
+
+@dataclass(frozen=True)
+class ProgressCallbacks:
+    """Functions that update a progress bar.
+
+    Args:
+        rounds: Called with the number of completed rounds.
+        shards: Called with the number of shards that have answered, and of all shards.
+    """
+
+    rounds: Callable[[int], None] = lambda _: None
+    shards: Callable[[int, int], None] = lambda _done, _all: None
+
+
+@contextmanager
+def show_round_bar(
+    rounds: int, classes: int | None, *, visible: bool
+) -> Iterator[ProgressCallbacks]:
+    """Show a bar of rounds in a terminal; yield the functions that update it.
+
+    Privacy: the bar shows only public numbers: rounds, and classes if they are declared.
+    """
+    if not visible or not sys.stderr.isatty():
+        yield ProgressCallbacks()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    over = "" if classes is None else f" over {classes} class{'es' if classes > 1 else ''}"
+    with Progress(
+        TextColumn("evolving"),
+        BarColumn(bar_width=None),
+        TextColumn("round {task.completed}/{task.total}" + over + "{task.description}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=rounds)
+        yield ProgressCallbacks(
+            lambda done: bar.update(task, completed=done),
+            lambda done, of: bar.update(task, description=f", shard {done}/{of}"),
+        )

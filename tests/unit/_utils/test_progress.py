@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tabpe._utils.progress import show_round_bar, show_step_line
+from tabpe._utils.progress import show_step_line
+from tabpe.synthesizers.tabpe import show_round_bar
 
 
 @pytest.mark.parametrize("visible", [True, False])

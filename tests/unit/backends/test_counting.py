@@ -1,5 +1,7 @@
 """Exact counts of encoded rows: votes, marginals and halfspaces, of rows and of users."""
 
+import weakref
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,8 +10,8 @@ from hypothesis import strategies as st
 
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import EncodedReading, RecordsBackend, StoredTable, native
-from tabpe.backends.counting import CachedTable, Segment, count_votes
+from tabpe.backends import EncodedReading, RecordsBackend, StoredTable, local, native
+from tabpe.backends.local import CachedTable, Segment, count_votes
 from tabpe.backends.nearest import _warn_of_numpy
 from tabpe.backends.users import limit_contributions
 from tabpe.encoding import Encoder, Marginal, Records, VotingSpace
@@ -364,3 +366,36 @@ def test_a_closed_table_has_let_go_of_the_rows():
     table.close()
     assert table.count_classes().tolist() == [0, 0]
     assert not table.count_halfspaces(halfspaces(WARD)).any()
+    asked = halfspaces(None)
+    table = CachedTable(rows_in_batches(), classes=2)
+    table.count_halfspaces(asked), table.count_marginals(ASKED)
+    held = [weakref.ref(rows.numbers) for rows, _ in table.read_batches()]
+    table.close()
+    assert not table.count_halfspaces(asked).any()
+    assert not any(counts.any() for counts in table.count_marginals(ASKED))
+    assert [one() for one in held] == [None]
+
+
+def test_no_count_hangs_on_the_address_of_what_was_asked(monkeypatch):
+    """An address is given anew once its object is gone."""
+    monkeypatch.setattr(local, "id", lambda _: 0, raising=False)
+    cached, fresh = (kind(rows_in_batches(), classes=2) for kind in (CachedTable, stored))
+    for groups in ((0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 1)):
+        axes = ListAxis("ward", 0, groups), NumberAxis("x", 0, (0.4,), (0, 4, 10))
+        asked = [Marginal(axes[:1]), Marginal(axes), Marginal(axes[::-1])]
+        found, expected = (table.count_marginals(asked) for table in (cached, fresh))
+        assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+        within = halfspaces(axes[0])
+        alone = CachedTable(rows_in_batches()).count_halfspaces(within)
+        assert cached.count_halfspaces(within).tolist() == alone.tolist()
+
+
+def test_equal_axes_are_looked_up_once(monkeypatch):
+    looked, plain = [], ListAxis.find_cells
+    monkeypatch.setattr(
+        ListAxis, "find_cells", lambda axis, *rows: looked.append(axis) or plain(axis, *rows)
+    )
+    cached = CachedTable(rows_in_batches())
+    for _ in range(3):
+        cached.count_marginals([Marginal((ListAxis("ward", 0, (0, 1, 1)),))])
+    assert len(looked) == 1

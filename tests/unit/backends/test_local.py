@@ -26,7 +26,7 @@ from tabpe.backends import (
     LocalBackend,
     RecordsBackend,
     StoredTable,
-    counting,
+    local,
 )
 from tabpe.backends.cluster import ShardedBackend
 from tabpe.backends.local import SpillFile
@@ -62,7 +62,7 @@ def merged(rows, _category_weight):
 @pytest.fixture(params=["plain", "merged"])
 def _preparation(request, monkeypatch):
     if request.param == "merged":
-        monkeypatch.setattr(counting, "prepare_rows", merged)
+        monkeypatch.setattr(local, "prepare_rows", merged)
 
 
 def drawn(rng, size):
@@ -124,7 +124,7 @@ def test_it_has_all_that_a_backend_has(kind):
 
 def test_every_row_votes_once_in_its_own_class(table_of, private, population):
     table = table_of(private)
-    votes = table.count_votes(population)
+    votes = table.count_votes(population, SPACE)
     assert [len(counts) for counts in votes] == [10, 25, 1]
     assert [counts.sum() for counts in votes] == np.bincount(private[1]).tolist()
     assert table.count_classes(SPACE).tolist() == np.bincount(private[1]).tolist()
@@ -235,7 +235,7 @@ def test_small_batches_and_large_segments_do_not_matter(table_of, private, popul
     expected = plain(table_of(private).count_votes(population, SPACE))
     one_by_one = [(rows.take([place]), labels[[place]]) for place in range(200)]
     for size in (1, 7, 200, 1000):
-        monkeypatch.setattr(counting, "ROWS_A_SEGMENT", size)
+        monkeypatch.setattr(local, "ROWS_A_SEGMENT", size)
         assert plain(table_of(*one_by_one).count_votes(population, SPACE)) == expected
 
 
@@ -287,8 +287,8 @@ def winners(row, candidates, each):
 def test_votes_are_those_of_the_definition_bit_for_bit(kind, prepare, voting, each, jobs):
     batches, population, segment = voting
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(counting, "ROWS_A_SEGMENT", segment)
-        patched.setattr(counting, "prepare_rows", prepare)
+        patched.setattr(local, "ROWS_A_SEGMENT", segment)
+        patched.setattr(local, "prepare_rows", prepare)
         table = KINDS[kind](batches, classes=len(population), category_weight=1 / 3, jobs=jobs)
         space = as_it_is(population[0])
         labels = [int(label) for _, labels in batches for label in labels]
@@ -355,8 +355,8 @@ def test_the_spill_is_a_file_without_a_name_for_this_process_alone(tmp_path, can
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 def test_one_segment_at_a_time_is_mapped(tmp_path, candidates, monkeypatch):
-    monkeypatch.setattr(counting, "ROWS_A_SEGMENT", 100)
-    mapped, plain = [], counting.build_index
+    monkeypatch.setattr(local, "ROWS_A_SEGMENT", 100)
+    mapped, plain = [], local.build_index
 
     class Watched:
         def __init__(self, *given, **options):
@@ -366,7 +366,7 @@ def test_one_segment_at_a_time_is_mapped(tmp_path, candidates, monkeypatch):
             mapped.append(Path("/proc/self/maps").read_text().count(str(tmp_path)))
             return self.index.find_nearest(rows, k)
 
-    monkeypatch.setattr(counting, "build_index", Watched)
+    monkeypatch.setattr(local, "build_index", Watched)
     table = spilling([batch(100)] * 12, tmp_path)
     table.count_votes(candidates, SPACE)
     assert len(mapped) == 24
@@ -572,7 +572,7 @@ class Failing:
 @pytest.mark.parametrize("space", [None, SPACE], ids=["as encoded", "in a voting space"])
 @pytest.mark.parametrize("store", [list, partial(SpillFile, None), None])
 def test_rows_that_were_read_in_part_do_not_pass_for_all(store, space, candidates, monkeypatch):
-    monkeypatch.setattr(counting, "ROWS_A_SEGMENT", 100)
+    monkeypatch.setattr(local, "ROWS_A_SEGMENT", 100)
     table = streaming(Failing(), store)
     with pytest.raises(ValueError, match="can not be read"):
         table.count_votes(candidates, space)

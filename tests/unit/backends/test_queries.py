@@ -28,7 +28,7 @@ from tabpe.backends.queries import (
     ValueQuery,
     VoteQuery,
 )
-from tabpe.encoding import Records, VotingSpace
+from tabpe.encoding import RankTransform, Records, VotingSpace
 from tabpe.encoding.halfspaces import Halfspaces
 from tabpe.encoding.marginals import build_axis
 from tabpe.encoding.raw_cells import ClampedBins, EqualWidthBins
@@ -227,3 +227,47 @@ def test_votes_are_those_of_the_rows_one_after_the_other():
         cells.count((ward, ill)) for ward in ("eye", "lung") for ill in (False, True)
     ]
     assert total.tolist() == [25]
+
+
+SQUARED = RankTransform(*((np.array([0.0, middle, 1.0]),) * 2 for middle in (0.5, 0.25)))
+OTHERS = {
+    "without one first": (None, SIGHT),
+    "with one first": (SIGHT, None),
+    "nulls apart": (SIGHT, VotingSpace(np.array([True, True]))),
+    "other ranks": (SIGHT, VotingSpace(SIGHT.can_miss, SQUARED)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spaces"),
+    [
+        (kind, spaces)
+        for kind in (VoteQuery, ClassCountQuery)
+        for spaces in OTHERS.values()
+        if kind is VoteQuery or spaces[1] is not None  # counts without one are of rows as encoded
+    ],
+)
+@pytest.mark.parametrize("unit", [None, UNIT], ids=["rows", "users"])
+def test_a_reading_that_is_kept_has_one_voting_space(unit, kind, spaces):
+    """Rows are kept in the space that they were first asked in: votes in another would be wrong."""
+    first, second = spaces
+    for backend in opened(table(30, 2), unit, 3, 1):
+        reading = EncodedReading(ENCODER, 1 / 3, "votes")
+        backend.answer(VoteQuery(reading, candidates(1, first), voting_space=first))
+        backend.answer(sent(VoteQuery(reading, candidates(2, first), voting_space=sent(first))))
+        (query, *_) = ENCODED[kind](reading, second, 1)
+        with pytest.raises(TabpeError, match="voting_space"):
+            backend.answer(query)
+        afresh = dataclasses.replace(query, reading=EncodedReading(ENCODER, 1 / 3, "votes"))
+        backend.answer(afresh)
+        backend.close()
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_counts_of_encoded_rows_may_come_before_and_after_votes(space):
+    for backend in opened(table(30, 2), None, 3, 1):
+        reading = EncodedReading(ENCODER, 1 / 3, "votes")
+        before = backend.answer(ClassCountQuery(reading)).value
+        backend.answer(VoteQuery(reading, candidates(1, space), voting_space=space))
+        assert backend.answer(ClassCountQuery(reading)).value.tolist() == before.tolist()
+        backend.close()

@@ -184,14 +184,14 @@ def test_every_table_counts_users_as_the_definition_does(empty, each):
         (rows.take(np.arange(150, len(rows))), labels[150:]),
     ]
     by_class = sum_user_vectors(users.owners, labels, 3, FIXED_POINT)
-    for table in stored_tables(batches, users):
-        for space in (None, SPACE):
+    for space in (None, SPACE):
+        for table in stored_tables(batches, users):
             votes = table.count_votes(population, space, each)
             for found, right in zip(votes, expected, strict=True):
                 assert found.tolist() == right.tolist()
             assert table.count_rows(space).tolist() == [users.count * FIXED_POINT]
             assert np.array_equal(table.count_classes(space), by_class)
-        table.close()
+            table.close()
 
 
 @given(

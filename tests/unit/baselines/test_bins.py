@@ -7,7 +7,7 @@ import pytest
 from measuring import Terms, open_session
 from tabpe.accounting import Account, FakeNoise
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
-from tabpe.backends.counting import CachedTable
+from tabpe.backends.local import CachedTable
 from tabpe.baselines import base
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.marginals import build_axis

@@ -6,9 +6,10 @@ import pytest
 
 from tabpe import Boolean, Categorical, Integer, Schema
 from tabpe.encoding import Encoder
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.errors import CellError
 from tabpe.evolution import Evolution
-from tabpe.evolution.variation import draw_uniform_records, vary_rows
+from tabpe.evolution.proposals import vary_rows
 
 COLUMNS = (
     Integer("age", 0, 100),

@@ -5,7 +5,8 @@ import pytest
 
 from tabpe.evolution import apportion
 from tabpe.evolution.marginal_prior import MarginalPrior
-from tabpe.evolution.posterior import apportion_with_floor, lift_small_classes
+from tabpe.evolution.posterior import lift_small_classes
+from tabpe.evolution.private_evolution import apportion_with_floor
 
 
 @pytest.mark.parametrize("floor", [0, 1, 7, 20, 25])

@@ -9,9 +9,9 @@ import pytest
 from ruled import COLUMNS, RULES, SCHEMA, broken, holds
 from tabpe import Boolean, Categorical, Datetime, Float, Integer, Schema
 from tabpe.encoding import Encoder, Records
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.errors import RuleError, TabpeError
 from tabpe.evolution.constraint_repair import ConstraintRepairer, ConstraintSet
-from tabpe.evolution.variation import draw_uniform_records
 from tabpe.schema.constraints.parser import parse_constraint
 
 MORE = (

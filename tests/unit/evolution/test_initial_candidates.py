@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from tabpe.encoding import Encoder, RecordSpace
-from tabpe.evolution.variation import draw_uniform_records
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.schema import Categorical, Float, Integer, Schema
 
 MANY = 20_000

@@ -6,6 +6,7 @@ import pytest
 
 from tabpe.backends import StoredTable
 from tabpe.encoding import Encoder, Records, RecordSpace
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.evolution import Evolution
 from tabpe.evolution.marginal_prior import (
     NoisyMarginal,
@@ -13,9 +14,9 @@ from tabpe.evolution.marginal_prior import (
     choose_bins,
     choose_pairs,
 )
-from tabpe.evolution.proposals import MarginalProposal, UniformProposal
-from tabpe.evolution.variation import draw_uniform_records, random_walk, smooth_numbers, vary_rows
+from tabpe.evolution.proposals import MarginalProposal, UniformProposal, random_walk, vary_rows
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.synthesizers.base import smooth_numbers
 
 MANY = 20_000
 SPACE = RecordSpace(

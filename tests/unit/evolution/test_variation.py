@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from tabpe.encoding import Records, RecordSpace
+from tabpe.encoding.records import draw_uniform_records
 from tabpe.evolution import Evolution
-from tabpe.evolution.variation import cross_and_mutate, draw_uniform_records, random_walk, vary_rows
+from tabpe.evolution.proposals import cross_and_mutate, random_walk, vary_rows
 
 MANY = 20_000
 FAIR = 1e-4

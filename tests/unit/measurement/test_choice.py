@@ -17,7 +17,7 @@ from tabpe.accounting import (
     TableNoise,
 )
 from tabpe.accounting.spend import EXPONENTIAL
-from tabpe.backends.counting import CachedTable
+from tabpe.backends.local import CachedTable
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.errors import BudgetError, ParameterError, TabpeError

@@ -50,10 +50,6 @@ from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.cells import encode_numbers, get_origin
-from tabpe.encoding.encoded_rows import (
-    check_plain_columns,
-    check_unit_column,
-)
 from tabpe.encoding.marginals import ListAxis, MarginalAxis, NumberAxis, build_class_axis
 from tabpe.errors import CellError, ParameterError, SchemaError, TabpeError
 from tabpe.evaluation.metrics.columns import BINS, ColumnComparison, ColumnShape, describe_bins
@@ -79,6 +75,10 @@ from tabpe.evaluation.private_metrics.plan import (
     train_predictor,
 )
 from tabpe.io import TableSource, open_source, open_table
+from tabpe.io.source import (
+    check_plain_columns,
+    check_unit_column,
+)
 from tabpe.measurement import PrivateSession
 from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.histograms import MARGINALS

@@ -529,3 +529,21 @@ def _combine_decimals(sign: str, one: int | None, other: int | None) -> int | No
         return None
     digits = one + other if sign == "*" else max(one, other)
     return digits if digits <= _FINEST else None
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A rule, resolved for the columns of a schema.
+
+    Args:
+        text: Its text.
+        resolved: Its meaning in numbers.
+    """
+
+    text: str
+    resolved: ResolvedCondition | UniqueKey
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of its columns."""
+        return frozenset(iterate_resolved_columns(self.resolved))

@@ -11,8 +11,8 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
+from tabpe.backends.local import EncodedRows, read_user_rows, sum_row_hashes
 from tabpe.encoding import Encoder, RankTransform, VotingSpace
-from tabpe.encoding.encoded_rows import EncodedRows, read_user_rows, sum_row_hashes
 from tabpe.errors import CellError, DataError
 from tabpe.io import batches, open_source
 from tabpe.schema import Boolean, Categorical, Float, Integer, Schema

@@ -284,7 +284,9 @@ class LearnedDependence:
 
     @property
     def error(self) -> float:
-        """Standard error of the share."""
+        """Standard error of the share; NaN if there is no share."""
+        if math.isnan(self.kept):
+            return math.nan
         return math.hypot(self.synthetic_error, self.kept * self.real_error) / self.real
 
 

@@ -105,7 +105,8 @@ class AttackerBound:
         Example:
             >>> print(AttackerBound(1.0, 1e-6).words)
             An attacker who gives even odds that a certain person is in the table can be at most \
-73.4% sure after seeing the release (except with probability 0.01%).
+73.4% sure after seeing the release. With a probability of at most 0.01% (100 times delta) a \
+release may reveal more.
         """
         whom, what = (
             ("user", "sets of rows") if self.neighbours.is_user_level else ("person", "rows")
@@ -114,10 +115,13 @@ class AttackerBound:
         if self.neighbours.adjacency is Adjacency.ADD_REMOVE:
             guess = f"that a certain {whom} is in the table"
         most = format_certainty(self.bound_belief(0.5).most)
-        exception = f" (except with probability {format_certainty(self.exception)})"
+        exception = (
+            f" With a probability of at most {format_certainty(self.exception)} ({COMMON} times "
+            f"delta) a release may reveal more."
+        )
         return (
             f"An attacker who gives even odds {guess} can be at most {most} sure after seeing the "
-            f"release{exception if self.delta else ''}."
+            f"release.{exception if self.delta else ''}"
         )
 
     @property

@@ -25,7 +25,12 @@ from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
 from tabpe.evaluation.private_metrics import PrivateMeasures
 from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.guarantee import AttackerBound, list_failures, list_fields_from_data
-from tabpe.evaluation.report.text import format_number, format_percent, shorten_text
+from tabpe.evaluation.report.text import (
+    format_number,
+    format_percent,
+    format_rounded_up,
+    shorten_text,
+)
 
 Grade = Literal["good", "fair", "poor", "unknown"]
 Cause = Literal[
@@ -125,8 +130,10 @@ def _describe_guarantee(contents: ReportContents) -> str:
         return "NOT PRIVATE: the noise was fake, and nothing is guaranteed. Do not release."
     if list_failures(contents):
         return "The certificate does not hold: do not rely on its guarantee."
-    words = compute_total_guarantee(certificate, contents.bought).words + _note_extra_cost(
-        contents.bought
+    total = compute_total_guarantee(certificate, contents.bought)
+    words = (
+        f"Protected by differential privacy with epsilon {format_rounded_up(total.epsilon)} and "
+        f"delta {format_rounded_up(total.delta, 3)}.{_note_extra_cost(contents.bought)}"
     )
     count = len(list_fields_from_data(contents))
     if count:
@@ -307,8 +314,8 @@ def _grade_high_order(contents: ReportContents) -> ReportCard | None:
     kept = round(kept, 2)
     words = (
         f"The synthetic rows keep {_format_share(kept)} of the dependence between columns, of any "
-        f"order: a model that tells real rows from independent columns takes them for real ones "
-        f"that often. Good from {LEARNED[0]:.0%}, fair from {LEARNED[1]:.0%}."
+        f"order, as a model sees it that tells real rows from independent columns. Good from "
+        f"{LEARNED[0]:.0%}, fair from {LEARNED[1]:.0%}."
     )
     if distances is not None:
         words += f" {distances.words}"

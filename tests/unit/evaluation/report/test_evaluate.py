@@ -117,7 +117,7 @@ def test_numbers_beyond_all_measure_are_measured():
     real = pa.table({"x": np.linspace(0, 1, 60), "y": np.linspace(0, 1, 60) ** 2})
     far = pa.table({"x": np.array([-1e308, 1e308] * 30), "y": np.linspace(0, 1, 60)})
     report = evaluate(real, far, verbose=0)
-    assert next(card for card in report.cards if card.title == "High order").grade == "poor"
+    assert next(card for card in report.cards if card.title == "Columns").grade == "poor"
     assert json.loads(report.to_json())
 
 

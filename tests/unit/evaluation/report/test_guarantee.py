@@ -58,8 +58,8 @@ def test_a_larger_epsilon_is_a_weaker_guarantee():
 
 
 def test_words_say_how_often_a_release_may_reveal_more():
-    assert AttackerBound(1.0, 1e-6).words.endswith("release (except with probability 0.01%).")
-    assert AttackerBound(1.0, 2.506e-5).words.endswith("probability 0.251%).")
+    assert AttackerBound(1.0, 1e-6).words.endswith("(100 times delta) a release may reveal more.")
+    assert "at most 0.251% " in AttackerBound(1.0, 2.506e-5).words
     assert AttackerBound(1.0, 0.0).words.endswith("release.")
     assert AttackerBound(1.0, 0.01).exception == 1.0
 

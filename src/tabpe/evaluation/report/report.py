@@ -135,7 +135,7 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
     if (certificate := contents.certificate) is not None:
-        for spend in certificate.bill:
+        for spend in certificate.spends:
             row = {"item": spend.name, "sigma": spend.sigma, "times": spend.times}
             yield row | {"share": certificate.share(spend)}
 

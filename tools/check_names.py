@@ -23,7 +23,7 @@ IRREGULAR = frozenset(
     [
         "begun",
         "bent",
-        "bought",
+        "estimated",
         "bound",
         "broken",
         "brought",
@@ -35,7 +35,7 @@ IRREGULAR = frozenset(
         "fallen",
         "forgotten",
         "found",
-        "foretold",
+        "predicted",
         "fed",
         "given",
         "gone",

@@ -70,7 +70,7 @@ def score_models(
     return {
         **summarize_scores([accuracy(table, test) for table in tables]),
         "epsilon": max(model.certificate.epsilon for model in models),
-        "bill": [item.to_dict() for item in models[0].certificate.bill],
+        "spends": [item.to_dict() for item in models[0].certificate.spends],
     }
 
 
@@ -79,9 +79,9 @@ def main() -> None:
     train, test = read_splits("adult_tabpe")
     results = {
         name: score_models(train, test, arguments.seeds, private=private)
-        for name, private in (("declared", False), ("bought", True))
+        for name, private in (("declared", False), ("estimated", True))
     }
-    drop = results["declared"]["mean"] - results["bought"]["mean"]
+    drop = results["declared"]["mean"] - results["estimated"]["mean"]
     for name, result in results.items():
         print(f"{name:<9} accuracy {result['mean']:.4f} +- {result['std']:.4f}", flush=True)
     verdict = "ok" if drop <= LARGEST_DROP else "ABOVE"

@@ -105,7 +105,7 @@ def run(task: Task, seeds: int) -> dict[str, Any]:
         "target": TARGETS[task.name],
         "seconds": round(seconds, 2),
         "epsilon": certificate.epsilon,
-        "sigma": round(certificate.bill[-1].sigma, 4),
+        "sigma": round(certificate.spends[-1].sigma, 4),
     }
 
 

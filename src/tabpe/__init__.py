@@ -7,7 +7,7 @@
 - `draft_schema`: a first schema from a table, to be checked
 - `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
 - `Posterior`, `Evolution`: the settings of both strategies, for other than the presets
-- `Adjacency`, `Certificate`: what is promised
+- `Adjacency`, `Certificate`: what is guaranteed
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def test_it_runs_as_a_module():
     assert run.stdout.startswith("tabpe ")
 
 
-def test_the_demo_ends_with_files_and_a_promise(tabpe, tmp_path):
+def test_the_demo_ends_with_files_and_a_guarantee(tabpe, tmp_path):
     result = tabpe("demo", "--dir", tmp_path / "demo")
     assert result.exit_code == 0, result.output
     made = {path.name for path in (tmp_path / "demo").iterdir()}

@@ -27,13 +27,13 @@ def found(monkeypatch, tmp_path):
     def find(*reports):
         asked = []
 
-        def shipped(*promise, on_test):
-            asked.append(promise)
+        def shipped(*guarantee, on_test):
+            asked.append(guarantee)
             on_test("votes")
             return reports[0]
 
-        def broken(*promise, on_test):
-            asked.append(promise)
+        def broken(*guarantee, on_test):
+            asked.append(guarantee)
             return reports
 
         monkeypatch.setattr(command, "audit_shipped", shipped)
@@ -43,7 +43,7 @@ def found(monkeypatch, tmp_path):
     return find
 
 
-def test_a_promise_that_nothing_refutes_ends_well(tabpe, found):
+def test_a_guarantee_that_nothing_refutes_ends_well(tabpe, found):
     asked = found(report(UNDER))
     result = tabpe("audit", "--epsilon", 2, "--delta", "1e-6")
     assert result.exit_code == 0, result.output
@@ -53,7 +53,7 @@ def test_a_promise_that_nothing_refutes_ends_well(tabpe, found):
 
 
 @pytest.mark.parametrize("bad", [ABOVE, ALIKE])
-def test_a_promise_that_is_refuted_ends_with_1_and_is_written_all_the_same(tabpe, found, bad):
+def test_a_guarantee_that_is_refuted_ends_with_1_and_is_written_all_the_same(tabpe, found, bad):
     found(report(UNDER, bad))
     result = tabpe("audit", "--json", "found.json")
     assert result.exit_code == 1

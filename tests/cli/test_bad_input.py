@@ -106,7 +106,7 @@ def test_a_strict_run_says_what_it_does_not_cover(synth, folder):
     assert_made(synth("--strict"), folder)
     said = json.loads((folder / "out.certificate.json").read_text())
     assert said["strict"] is True
-    assert any(line.startswith("Refusals:") for line in said["guarantee"]["not_promised"])
+    assert any(line.startswith("Refusals:") for line in said["guarantee"]["not_guaranteed"])
 
 
 def test_a_ragged_row_is_named_and_never_shown(synth, folder):
@@ -162,7 +162,7 @@ def test_an_unknown_noise(synth, folder):
     assert_refused(synth("--noise", "tabel"), folder, "did you mean 'table'")
 
 
-def test_noise_that_can_not_keep_the_promise(synth, folder):
+def test_noise_that_can_not_keep_the_guarantee(synth, folder):
     assert_refused(synth("--noise", "table", "--epsilon", 200), folder, "noise='opendp'")
 
 

@@ -73,7 +73,7 @@ def test_a_public_page_of_the_real_rows_is_warned_of_however_quiet(released, tab
     assert "May be released: holds" not in (released / "p.html").read_text()
 
 
-def test_measures_are_bought_and_charged(released, tabpe):
+def test_measures_are_estimated_and_charged(released, tabpe):
     tabpe("ledger", "set-budget", "patients", "--epsilon", 3, "--delta", 1e-4)
     words = (
         "--public",
@@ -89,7 +89,7 @@ def test_measures_are_bought_and_charged(released, tabpe):
     result = tabpe("evaluate", "data.csv", "out.csv", *words)
     assert result.exit_code == 0, result.output
     plain = json.loads((released / "p.json").read_text())
-    assert plain["bought"]["certificate"]["epsilon"] <= 1
+    assert plain["private_measures"]["certificate"]["epsilon"] <= 1
     assert all(column["real"] is not None for column in plain["columns"])
     shown = tabpe("ledger", "show", "patients").stdout
     assert "spent" in shown

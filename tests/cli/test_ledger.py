@@ -9,7 +9,7 @@ import pytest
 from tabpe.accounting import Spend
 from tabpe.accounting.ledger import Ledger
 
-BILL = [Spend("class counts", 60.0, 1), Spend("votes", 17.3, 15)]
+SPENDS = [Spend("class counts", 60.0, 1), Spend("votes", 17.3, 15)]
 DIGEST = "ab12cd34" * 8
 
 
@@ -27,8 +27,8 @@ def filled(here):
     """A ledger with a run of each state, and a data set without a budget."""
     ledger = Ledger(here / "l.db")
     ledger.set_budget("patients", epsilon=2, delta=1e-6)
-    spent, refunded, _ = (ledger.reserve("patients", BILL) for _ in range(3))
-    ledger.spend(spent.id, BILL, DIGEST)
+    spent, refunded, _ = (ledger.reserve("patients", SPENDS) for _ in range(3))
+    ledger.spend(spent.id, SPENDS, DIGEST)
     ledger.refund(refunded.id)
     ledger.reserve("visits", [Spend(f"item {i}", 20.0 + i, 1) for i in range(9)])
     return ledger

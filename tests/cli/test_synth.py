@@ -60,13 +60,13 @@ def test_more_rows_than_are_evolved(synth, folder):
 
 @pytest.mark.parametrize(
     ("preset", "asked"),
-    [("best", ["tables of columns", "tables of pairs", "votes"]), ("paper", ["votes"])],
+    [("best", ["1-way marginals", "2-way marginals", "votes"]), ("paper", ["votes"])],
 )
 def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder, preset, asked):
     words = ("--class-share", "no=1", "--class-share", "yes=1", "--public-rows", 400)
     assert synth(*words, "--preset", preset).exit_code == 0
     certificate = json.loads((folder / "out.certificate.json").read_text())
-    assert [item["name"] for item in certificate["bill"]] == asked
+    assert [item["name"] for item in certificate["spends"]] == asked
     assert any("400" in fact for fact in certificate["assumed_public"])
 
 
@@ -75,7 +75,7 @@ def test_noise_from_a_table(synth, folder):
     certificate = json.loads((folder / "out.certificate.json").read_text())
     assert certificate["status"] == "private"
     assert "table" in certificate["noise"]
-    assert 0 < certificate["delta_slack"] < 1e-28
+    assert 0 < certificate["sampling_delta"] < 1e-28
     assert certificate["delta"] == 1e-5
 
 

@@ -1,4 +1,4 @@
-"""`tabpe synth` for users and with a bought schema, as a person meets it."""
+"""`tabpe synth` for users and with an estimated schema, as a person meets it."""
 
 import json
 
@@ -31,9 +31,9 @@ def test_users_are_protected(synth, folder, people):
     result = synth("--unit", "patient", "--max-rows-per-user", 2, "--epsilon", 2)
     assert result.exit_code == 0, result.output
     assert "patient" not in csv.read_csv(folder / "out.csv").schema.names
-    promised = certificate(folder)
-    assert (promised["unit"], promised["max_rows_per_user"]) == ("patient", 2)
-    assert 0.99 * 2 <= promised["epsilon"] <= 2
+    guaranteed = certificate(folder)
+    assert (guaranteed["unit"], guaranteed["max_rows_per_user"]) == ("patient", 2)
+    assert 0.99 * 2 <= guaranteed["epsilon"] <= 2
 
 
 def test_small_classes_get_a_floor(synth, folder, people):
@@ -47,23 +47,23 @@ def test_several_labels(synth, tabpe, folder, people):
     assert result.exit_code == 0, result.output
     stated = certificate(folder)["schema"]
     assert stated["label"] == ["ward", "readmitted"]
-    assert [i["name"] for i in certificate(folder)["bill"]][:2] == ["row count", "class counts"]
+    assert [i["name"] for i in certificate(folder)["spends"]][:2] == ["row count", "class counts"]
     assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
 
 
 @pytest.mark.parametrize(("preset", "first"), [("best", ["row count"]), ("paper", [])])
-def test_a_schema_is_bought(tabpe, folder, people, preset, first):
+def test_a_schema_is_estimated(tabpe, folder, people, preset, first):
     words = ("--private-schema", "--drop", "patient", "--label", "ward", "--epsilon", 6)
     words = (*words, "--preset", preset)
     result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     assert result.exit_code == 0, result.output
-    names = [item["name"] for item in certificate(folder)["bill"]]
+    names = [item["name"] for item in certificate(folder)["spends"]]
     assert names[: len(first) + 2] == [*first, "kinds of columns", "categories"]
     assert 0.99 * 6 <= certificate(folder)["epsilon"] <= 6
     assert tabpe("verify", "out.certificate.json", "out.csv").exit_code == 0
 
 
-def test_a_schema_is_bought_for_users(tabpe, folder, people):
+def test_a_schema_is_estimated_for_users(tabpe, folder, people):
     words = ("--private-schema", "--unit", "patient", "--schema-budget", 0.3, "--epsilon", 8)
     result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     assert result.exit_code == 0, result.output
@@ -102,7 +102,7 @@ def test_bad_words_are_one_line(synth, folder, people, words, said):
     assert not (folder / "out.csv").exists()
 
 
-def test_ids_can_not_be_bought(tabpe, folder, people):
+def test_ids_can_not_be_estimated(tabpe, folder, people):
     words = ("--private-schema", "--epsilon", 6, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     result = tabpe("synth", "data.csv", *words)
     assert result.exit_code == 2
@@ -147,13 +147,13 @@ columns:
 """
 
 
-def test_quantiles_and_top_values_are_bought(tabpe, folder, people):
+def test_quantiles_and_top_values_are_estimated(tabpe, folder, people):
     (folder / "gaps.yaml").write_text(GAPS)
     words = ("--schema", "gaps.yaml", "--private-schema", "--drop", "patient", "--epsilon", 6)
     words = (*words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     result = tabpe("synth", "data.csv", *words)
     assert result.exit_code == 0, result.output
-    assert {"quantiles", "categories"} <= {item["name"] for item in certificate(folder)["bill"]}
+    assert {"quantiles", "categories"} <= {item["name"] for item in certificate(folder)["spends"]}
     wards = set(csv.read_csv(folder / "out.csv")["ward"].to_pylist())
     assert "elsewhere" in wards
     assert len(wards) <= 3

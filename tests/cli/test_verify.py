@@ -39,7 +39,7 @@ def test_what_synth_wrote_holds(synth, tabpe, folder, words):
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
-def test_it_says_what_is_promised_and_what_is_not(released, tabpe):
+def test_it_says_what_is_guaranteed_and_what_is_not(released, tabpe):
     text = tabpe("verify", *released).stdout
     for words in ("Guaranteed:", "Not guaranteed:", "Not checked:", "not signed", "recounted"):
         assert words in text
@@ -77,7 +77,7 @@ def test_what_is_no_certificate_is_refused_with_2(tabpe, folder, text):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("change", [{"epsilon": "small"}, {"surprise": 1}, {"bill": None}])
+@pytest.mark.parametrize("change", [{"epsilon": "small"}, {"surprise": 1}, {"spends": None}])
 def test_a_certificate_with_fields_that_do_not_fit_fails_with_1(released, tabpe, change):
     rewrite(released[0], **change)
     result = tabpe("verify", *released)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from facade import BOUGHT, FAST, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
+from facade import ESTIMATED, FAST, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
 from hanging import DeadlyQuery
 from planted import table
 from scene import Scene
@@ -27,7 +27,7 @@ def everything(model):
     return model.sample().to_pydict(), model.history_, certificate
 
 
-def bought(data, **given):
+def estimated(data, **given):
     with pytest.warns(NotPrivateWarning):
         return buying_fit(data, noise=FakeNoise(1), **given)
 
@@ -47,9 +47,9 @@ def test_a_run_on_ray_gives_what_one_process_gives(ray, folder):
     assert everything(fake_fit(folder, **given, **RAY)) == everything(fake_fit(folder, **given))
 
 
-def test_a_schema_bought_for_users_on_ray_is_the_same(ray, folder):
-    given = BOUGHT | USERS
-    assert everything(bought(folder, **given, **RAY)) == everything(bought(folder, **given))
+def test_a_schema_estimated_for_users_on_ray_is_the_same(ray, folder):
+    given = ESTIMATED | USERS
+    assert everything(estimated(folder, **given, **RAY)) == everything(estimated(folder, **given))
 
 
 def test_a_dataset_of_ray_is_counted_where_it_lives_without_being_told_so(ray, monkeypatch):
@@ -84,7 +84,7 @@ def test_a_worker_killed_in_mid_round_changes_nothing_and_is_charged_once(
     assert everything(disturbed) == quiet
     assert len(list((tmp_path / "killed").iterdir())) == 1
     first, second = Ledger(ledger).entries("patients")
-    assert first.bill == second.bill
+    assert first.spends == second.spends
     assert {first.state, second.state} == {"spent"}
     monkeypatch.setattr(RayShardPool, "answer", ask)
     again = fake_fit(folder, **given, run_dir=run_dir)

@@ -24,13 +24,13 @@ from tabpe.evolution.config import PRESETS
 from tabpe.measurement.checkpoint import restore_measurement
 
 ROUNDS = 15
-# What is on the bill, and how many measurements of it are on the disk in the end.
-BILLS = {
+# What is among the spends, and how many measurements of it are on the disk in the end.
+SPENDS = {
     "paper": {"class counts": (1, 1), "votes": (ROUNDS, ROUNDS)},
     "best": {
         "class counts": (1, 1),
-        "tables of columns": (16, 1),
-        "tables of pairs": (28, 1),
+        "1-way marginals": (16, 1),
+        "2-way marginals": (28, 1),
         "votes": (32, 8),
     },
 }
@@ -86,7 +86,7 @@ def look(folder, number):
     ]
     entries = [entry for entry in ledger.entries(f"set {number}") if entry.counts]
     assert len(entries) <= 1
-    charged = {item.name: item for entry in entries for item in entry.bill}
+    charged = {item.name: item for entry in entries for item in entry.spends}
     for name in {one.item.name for one in measured}:
         same = [one for one in measured if one.item.name == name]
         assert {one.item.sigma for one in same} == {charged[name].sigma}
@@ -116,7 +116,7 @@ def undisturbed(folder, preset):
 
 def main(folder, kills, seed, preset):
     PRESETS["best"] = SMALL
-    measurements = sum(stored for _, stored in BILLS[preset].values())
+    measurements = sum(stored for _, stored in SPENDS[preset].values())
     chance = random.Random(seed)
     hits, number, in_the_middle = 0, 0, 0
     longest = undisturbed(folder, preset)
@@ -140,8 +140,8 @@ def main(folder, kills, seed, preset):
         assert finished == 0, f"attempt failed with {finished}"
         [entry] = Ledger(folder / "ledger.db").entries(f"set {number}")
         assert entry.state == "spent"
-        bill = {name: times for name, (times, _) in BILLS[preset].items()}
-        assert {item.name: item.times for item in entry.bill} == bill
+        spends = {name: times for name, (times, _) in SPENDS[preset].items()}
+        assert {item.name: item.times for item in entry.spends} == spends
         assert done == measurements
         assert (folder / f"out{number}.csv").exists()
     return {"kills": hits, "runs": number, "in the middle": in_the_middle}

@@ -108,7 +108,7 @@ def check_told(told, entries, kills):
     for entry, words in told.items():
         closed = words & {"spent", "refunded"}
         assert not closed or {entries[entry].state} == closed
-        assert "spent" not in words or len(entries[entry].bill) == 2
+        assert "spent" not in words or len(entries[entry].spends) == 2
     # One a kill may have been on the disk before its process could say so.
     assert told.keys() <= entries.keys()
     assert len(entries) - len(told) <= kills

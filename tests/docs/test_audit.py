@@ -34,7 +34,7 @@ def test_its_numbers_are_those_of_the_code():
         f"{effort.exact_channel.cells:,} and {effort.channel.cells:,} candidates",
         f"{2 * effort.game.runs} whole runs",
         f"{effort.places.canaries:,} rows",
-        f"chance of {ALARM:g}".replace("e-08", "e-8"),
+        f"probability {ALARM:g}".replace("e-08", "e-8"),
     ):
         assert number in PAGE
     assert len(COMMANDS) == 2

@@ -14,7 +14,7 @@ from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema.schema import FEWEST_CLASSES, MOST_CLASSES, MOST_COMBINATIONS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "labels.md").read_text()
-SEVERAL, BOUGHT = (
+SEVERAL, ESTIMATED = (
     yaml12.load(code) for code in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
 )
 
@@ -37,14 +37,14 @@ def test_several_labels():
     assert "rare" in made.schema_.class_names
 
 
-def test_classes_that_are_bought():
+def test_classes_that_are_estimated():
     rng = np.random.default_rng(0)
     price = np.round(np.minimum(rng.exponential(9000, 5000), 100_000), 2)
     table = pa.table({"price": price, "rooms": rng.integers(1, 12, 5000)})
-    model = TabPE(schema="private", random_state=0, verbose=0, preset="paper").fit(table, BOUGHT)
-    assert len(model.schema_.label_cuts) == BOUGHT["label_classes"] - 1
+    model = TabPE(schema="private", random_state=0, verbose=0, preset="paper").fit(table, ESTIMATED)
+    assert len(model.schema_.label_cuts) == ESTIMATED["label_classes"] - 1
     assert f"{FEWEST_CLASSES} to {MOST_CLASSES} classes" in TEXT
-    assert any("label cuts" in item.name for item in model.certificate.bill)
+    assert any("label cuts" in item.name for item in model.certificate.spends)
 
 
 def test_small_classes():

@@ -67,13 +67,13 @@ def test_the_settings_of_the_page_about_strategies_run():
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names = {"patients": hospital_table(3000), "schema": hospital_schema()}
     exec(code, names)
-    bills = {
-        name: {item.name: item.times for item in names[name].certificate.bill}
+    all_spends = {
+        name: {item.name: item.times for item in names[name].certificate.spends}
         for name in ("fewer", "paper", "tables")
     }
-    assert bills["fewer"]["votes"] == 4 * 4
-    assert [times for name, times in bills["paper"].items() if "round" in name] == [2] * 15
-    assert set(bills["tables"]) == {"class counts", "tables of columns", "tables of pairs"}
+    assert all_spends["fewer"]["votes"] == 4 * 4
+    assert [times for name, times in all_spends["paper"].items() if "round" in name] == [2] * 15
+    assert set(all_spends["tables"]) == {"class counts", "1-way marginals", "2-way marginals"}
 
 
 def test_the_page_about_strategies_has_every_field_and_its_default():

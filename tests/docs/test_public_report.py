@@ -10,8 +10,8 @@ def test_the_python_example_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     known = {}
     exec(code, known)
-    bought = known["bought"]
-    assert 1.0 < bought.total_epsilon < 1.25
-    assert bought.certificate.private
+    measures = known["measures"]
+    assert 1.0 < measures.total_epsilon < 1.25
+    assert measures.certificate.private
     assert len(known["worst"].names) == 1
     assert "tabpe certificate" in capsys.readouterr().out

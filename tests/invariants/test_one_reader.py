@@ -3,7 +3,7 @@
 So two tables with the same noisy answers give the same rows, history, certificate, warnings and
 files.
 
-That is the promise that nothing exact goes anywhere, tried as a whole: sizes, bins, candidates,
+That is the guarantee that nothing exact goes anywhere, tried as a whole: sizes, bins, candidates,
 the scale of numbers, the end of a trial and what takes the place of votes.
 """
 
@@ -154,18 +154,18 @@ def test_what_is_read_was_paid_for_before(kind, tmp_path, monkeypatch):
 
 
 @each_kind
-def test_the_bill_has_what_was_read_under_the_noise_that_was_drawn(kind, tmp_path, monkeypatch):
+def test_the_spends_has_what_was_read_under_the_noise_that_was_drawn(kind, tmp_path, monkeypatch):
     found, noise = outcome(kind, "few rows", tmp_path / "run", monkeypatch)
     read = Counter()
     for answer in noise.answers:
         read[answer.sigma] += answer.histograms
     billed = Counter()
-    for item in found["certificate"]["bill"]:
+    for item in found["certificate"]["spends"]:
         billed[item["sigma"]] += item["times"]
     instead = "tables instead" in kind
     assert any("votes did not help" in note for note in found["certificate"]["notes"]) == instead
     assert set(read) == set(billed)
-    pairs = [item["times"] for item in found["certificate"]["bill"] if item["name"] == PAIRS]
+    pairs = [item["times"] for item in found["certificate"]["spends"] if item["name"] == PAIRS]
     assert pairs == ([math.comb(len(LISTED), 2)] if "pairs" in kind else [])
     # What is left where tables take the place of votes is paid for all the same.
     assert read == billed or (instead and read < billed)
@@ -194,7 +194,7 @@ def test_what_is_left_over_is_paid_for_be_it_nothing(width, tmp_path, monkeypatc
         model = TabPE(epsilon=4.0, delta=1e-6, preset=config, noise=noise, verbose=0).fit(
             table(columns, 400, 1), Schema(columns)
         )
-    (item,) = (item for item in model.certificate.bill if item.name == VOTES_OR_TABLES)
+    (item,) = (item for item in model.certificate.spends if item.name == VOTES_OR_TABLES)
     read = sum(answer.histograms for answer in noise.answers if answer.sigma == item.sigma)
     assert item.times == noise.paid - 1 - width
     assert (item.times == read) == (width == 48)

@@ -38,7 +38,7 @@ LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
 FITS = {
     "declared": {},
     "delta from a noisy count": {"delta": None, "n_samples": None},
-    "bought": {"schema": "private", "label": "ill", "drop": ["person"]},
+    "estimated": {"schema": "private", "label": "ill", "drop": ["person"]},
     "users": {"unit": "person", "max_rows_per_user": 2, "noise": "opendp", "n_samples": 150},
     "remembered and charged": {"run_dir": "run", "ledger": "ledger.db", "dataset": "patients"},
     "streamed": {"engine": "stream", "spill": "spill", "adjacency": "replace-one"},
@@ -58,7 +58,7 @@ def test_a_fit_leaks_nothing(scene, kind):
 def test_a_fit_with_pairs_leaks_nothing(scene, kind):
     half_listed = Schema((SCHEMA["age"], SCHEMA["ward"], SCHEMA["ill"]))
     model = scene.fit(table(), half_listed, verbose=1, **FITS[kind])
-    assert PAIRS in [item.name for item in model.certificate.bill]
+    assert PAIRS in [item.name for item in model.certificate.spends]
     assert scene.leaks() == []
 
 
@@ -66,9 +66,9 @@ COMMANDS = {
     "plain": (),
     "quiet": ("--quiet", "--escape-formulas"),
     "remembered and charged": (*LEDGER, "--run-dir", "run", "-o", "out.parquet"),
-    "bought": ("--private-schema", "--label", "ill", "--drop", "person", "--run-dir", "run"),
+    "estimated": ("--private-schema", "--label", "ill", "--drop", "person", "--run-dir", "run"),
     "streamed": ("--engine", "stream", "--spill-dir", "spill", *LEDGER),
-    "users, bought": (
+    "users, estimated": (
         *("--private-schema", "--label", "ill", "--unit", "person", "--run-dir", "run"),
         *("--noise", "opendp", "--rows", 150, *LEDGER),
     ),
@@ -137,7 +137,7 @@ def test_a_cell_outside_the_schema_is_not_shown(scene, kind, data, engine, stric
     spoil(scene, name, cell)
     words = (*words, *REMEMBERED, "--engine", engine, *(["--strict"] if strict else []))
     # Ids can not be estimated, which noisy counts say.
-    expected = 2 if strict or kind == "ids to buy" else 0
+    expected = 2 if strict or kind == "ids to estimate" else 0
     assert scene.synth(*words, data=data, schema=schema) == expected, scene.evidence()["stderr"]
     assert scene.leaks() == []
 
@@ -176,7 +176,7 @@ APPRAISALS = {
     "replace-one": lambda: {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     "users": lambda: {"neighbours": NeighboringRelation(max_rows=2), "unit": "person"},
     "charged": lambda: {"charge": charged()},
-    "next to no promise": lambda: {"epsilon": 8},
+    "next to no guarantee": lambda: {"epsilon": 8},
 }
 
 
@@ -186,7 +186,7 @@ def test_an_appraisal_leaks_nothing(scene, kind, data):
     found = scene.appraise(
         table() if data == "frame" else scene.private / data, **APPRAISALS[kind]()
     )
-    assert found.bought.certificate.private
+    assert found.measures.certificate.private
     assert scene.tabpe("verify", "measures.certificate.json") == 0
     assert scene.leaks() == []
 
@@ -197,7 +197,7 @@ def test_an_appraisal_does_not_show_a_cell_outside_the_schema(scene, kind):
     spoil(scene, name, cell)
     users = {"neighbours": NeighboringRelation(max_rows=2), "unit": "person"} if words else {}
     found = scene.appraise(scene.private / "table.csv", scene.private / schema, **users)
-    assert found.bought.certificate.private
+    assert found.measures.certificate.private
     assert scene.leaks() == []
 
 
@@ -225,7 +225,7 @@ PLACES = {
     "encoder": "tabpe.encoding.Encoder.encode",
     "search": None,
     "certificate": "tabpe.synthesizers.pipeline.certify_run",
-    "output": "tabpe.cli.synth.make_table_writer",
+    "output": "tabpe.cli.release.make_table_writer",
 }
 PAPER = [("paper", place) for place in PLACES if place != "tables"]
 EVERYWHERE = pytest.mark.parametrize(

@@ -18,7 +18,7 @@ RUNS = {
         *("--query", "SELECT * FROM planted", "--engine", "stream", "--no-spill"),
         *("--unit", "person", "--noise", "opendp"),
     ),
-    "bought": ("--table", "planted", "--private-schema", "--label", "ill", "--drop", "person"),
+    "estimated": ("--table", "planted", "--private-schema", "--label", "ill", "--drop", "person"),
 }
 
 

@@ -24,14 +24,14 @@ SPOILT_CELLS = [kind for kind in SPOILT if SPOILT[kind][2] and not SPOILT[kind][
 
 def evaluate(scene, *words, data="table.csv", epsilon=1):
     """Make a public page of `out.csv`, and return the exit code of the command."""
-    bought = () if epsilon is None else ("--epsilon", epsilon)
+    estimated = () if epsilon is None else ("--epsilon", epsilon)
     written = ("-o", "page.html", "--json", "page.json", "--force")
     code = scene.tabpe(
-        "evaluate", scene.private / data, "out.csv", "--public", *bought, *written, *words
+        "evaluate", scene.private / data, "out.csv", "--public", *estimated, *written, *words
     )
     if code == 0 and epsilon is not None:
         # Noise may hit an exact number of rows, which is no leak.
-        rows, _ = json.loads(Path("page.json").read_text())["bought"]["rows"]
+        rows, _ = json.loads(Path("page.json").read_text())["private_measures"]["rows"]
         scene.witness.noisy.update({round(rows)})
     return code
 
@@ -56,8 +56,8 @@ WAYS = {
     "rows": ((), {}),
     "from Parquet": ((), {"data": "table.parquet"}),
     "charged": (LEDGER, {}),
-    "next to no promise": ((), {"epsilon": 8}),
-    "nothing bought": ((), {"epsilon": None}),
+    "next to no guarantee": ((), {"epsilon": 8}),
+    "nothing estimated": ((), {"epsilon": None}),
     "another label": (("--label", "ward"), {}),
     "its rounds": (("--run", "run.tabpe"), {}),
     "silent": (("--quiet",), {}),
@@ -79,15 +79,15 @@ def test_a_public_report_leaks_nothing(scene, way):
     assert scene.leaks() == []
 
 
-@pytest.mark.parametrize("promise", PROMISES)
-def test_a_public_report_leaks_nothing_whatever_the_promise(scene, promise):
-    assert scene.synth(*PROMISES[promise]) == 0
+@pytest.mark.parametrize("guarantee", PROMISES)
+def test_a_public_report_leaks_nothing_whatever_the_guarantee(scene, guarantee):
+    assert scene.synth(*PROMISES[guarantee]) == 0
     assert evaluate(scene, *LEDGER) == 0, scene.evidence()["stderr"]
     (entry,) = Ledger("ledger.db").entries("patients")
-    assert entry.unit == ("person" if promise == "users" else None)
+    assert entry.unit == ("person" if guarantee == "users" else None)
     plain = json.loads(pages()["page.json"])
-    assert plain["bought"]["certificate"]["adjacency"] == plain["certificate"]["adjacency"]
-    assert plain["certificate"]["epsilon"] < plain["bought"]["total_epsilon"] < 2
+    assert plain["private_measures"]["certificate"]["adjacency"] == plain["certificate"]["adjacency"]
+    assert plain["certificate"]["epsilon"] < plain["private_measures"]["total_epsilon"] < 2
     assert scene.leaks() == []
 
 

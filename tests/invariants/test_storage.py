@@ -185,7 +185,7 @@ def test_no_cell_stops_a_release(name, cell):
 
 
 @pytest.mark.parametrize("cell", ["lung", None, "", 5])
-def test_no_cell_stops_a_release_of_a_bought_schema(cell):
+def test_no_cell_stops_a_release_of_an_estimated_schema(cell):
     data = pd.DataFrame({"age": [*WARDS["age"], cell], "ward": [*WARDS["ward"], "eye"]})
     changes = {"schema": "private", "schema_budget": 0.5, "label": "ward", "epsilon": 20.0}
     assert len(released(data, None, **changes).sample()) == 10
@@ -206,7 +206,7 @@ def test_a_strict_run_says_that_refusals_are_not_covered():
     )
     assert strict.strict
     assert not usual.strict
-    assert len(strict.guarantee.not_promised) == len(usual.guarantee.not_promised) + 1
+    assert len(strict.guarantee.not_guaranteed) == len(usual.guarantee.not_guaranteed) + 1
     wrong = pd.DataFrame({key: [*cells, "lung"] for key, cells in WARDS.items()})
     with pytest.raises(TabpeError):
         TabPE(epsilon=1.0, delta=1e-6, strict=True, verbose=0).fit(wrong, PLAIN)

@@ -23,7 +23,7 @@ REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 logarithmic = st.floats(math.log(0.05), math.log(12)).map(math.exp)
 deltas = st.floats(-9, -2).map(lambda power: 10**power)
 small_deltas = st.floats(-9, -5).map(lambda power: 10**power)
-mus = st.floats(0.2, 3)  # the Gaussian-DP parameter of the whole bill
+mus = st.floats(0.2, 3)  # the Gaussian-DP parameter of all spends
 
 
 @given(
@@ -34,7 +34,7 @@ mus = st.floats(0.2, 3)  # the Gaussian-DP parameter of the whole bill
     spent=st.sampled_from([0.0, 0.02, 0.5]),
 )
 @settings(deadline=None, max_examples=25)
-def test_calibrated_noise_keeps_the_promise_and_wastes_little(
+def test_calibrated_noise_keeps_the_guarantee_and_wastes_little(
     epsilon, delta, rounds, neighbours, spent
 ):
     """`spent` is the part of the budget that another item has taken before."""
@@ -91,8 +91,8 @@ def test_what_is_asked_may_follow_from_answers_where_all_noise_is_the_same(
     choice = st.sampled_from([*moves, (1, 1)])
     chosen = [data.draw(choice) for _ in range(4)]
     with_row, without = (outcomes(sigma, chosen, present) for present in (1, 0))
-    bill = [Spend("votes, or tables of columns", sigma, times=3)]
-    most = exact_delta(bill, epsilon, ROW_LEVEL) + 1e-12
+    spends = [Spend("votes, or 1-way marginals", sigma, times=3)]
+    most = exact_delta(spends, epsilon, ROW_LEVEL) + 1e-12
     for one, other in ((with_row, without), (without, with_row)):
         assert np.maximum(one - math.exp(epsilon) * other, 0).sum() <= most
 

@@ -14,8 +14,8 @@ from tabpe.accounting import Spend
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import BudgetError, TabpeError
 
-BILL = [Spend("votes", 17.0, 15)]
-SPENT = {"entry": "e", "bill": RESERVED["bill"], "certificate_sha256": "a" * 64}
+SPENDS = [Spend("votes", 17.0, 15)]
+SPENT = {"entry": "e", "spends": RESERVED["spends"], "certificate_sha256": "a" * 64}
 KINDS = {
     "budget": BUDGET,
     "reserved": RESERVED,
@@ -42,8 +42,8 @@ def good(tmp_path_factory):
     """The bytes of a ledger, and what it says was spent."""
     ledger = Ledger(tmp_path_factory.mktemp("ledger") / "ledger.db")
     ledger.set_budget("patients", epsilon=3, delta=1e-6)
-    first, second, _ = (ledger.reserve("patients", BILL) for _ in range(3))
-    ledger.spend(first.id, BILL, "a" * 64)
+    first, second, _ = (ledger.reserve("patients", SPENDS) for _ in range(3))
+    ledger.spend(first.id, SPENDS, "a" * 64)
     ledger.refund(second.id)
     return ledger.path, ledger.spent("patients")
 
@@ -64,7 +64,7 @@ def use(ledger):
         ledger.head,
         lambda: json.dumps([status.to_dict() for status in ledger.statuses()], allow_nan=False),
         lambda: json.dumps(ledger.export(), allow_nan=False),
-        lambda: ledger.reserve("patients", BILL),
+        lambda: ledger.reserve("patients", SPENDS),
     ):
         try:
             attempt()
@@ -118,7 +118,7 @@ def payloads(draw):
     """An event of a known kind with some of its parts replaced by anything."""
     kind = draw(st.sampled_from([*KINDS, "else"]))
     content = json.loads(json.dumps(KINDS.get(kind, {})))
-    places = [content, *content.get("bill", [])]
+    places = [content, *content.get("spends", [])]
     for _ in range(draw(st.integers(0, 2))):
         place = draw(st.sampled_from(places))
         place[draw(st.sampled_from([*place, "more"]))] = draw(anything)

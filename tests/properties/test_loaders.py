@@ -203,10 +203,10 @@ def test_a_field_of_another_type_is_named(name, wrong):
 @pytest.mark.parametrize(
     "item", [{"sigma": 1e-200}, {"sigma": 1e308}, {"times": 10**400}, {"sigma": 0}, {"times": 0}]
 )
-def test_a_bill_that_can_not_be_added_up_is_refused(item):
-    bill = [CERTIFICATE["bill"][0] | item]
-    with pytest.raises(ArchiveError, match=r"certificate: bill"):
-        Certificate.from_dict(CERTIFICATE | {"bill": bill})
+def test_a_spends_that_can_not_be_added_up_is_refused(item):
+    spends = [CERTIFICATE["spends"][0] | item]
+    with pytest.raises(ArchiveError, match=r"certificate: spends"):
+        Certificate.from_dict(CERTIFICATE | {"spends": spends})
 
 
 @pytest.mark.parametrize("plain", [None, [], "text", 5])

@@ -23,7 +23,7 @@ def predict(rows):
 
 
 def pairs():
-    """Two tables of pairs as a run asks for them: by class, and with bins of numbers joined."""
+    """Two 2-way marginals as a run asks for them: by class, and with bins of numbers joined."""
     bins = choose_bins(ENCODER, rows=800, sigma=10.0, by_class=True)
     asked = choose_pairs(bins, rows=800, sigma=10.0)[:2]
     return {f"pair of {' and '.join(pair.names[1:])}": pair for pair in asked}

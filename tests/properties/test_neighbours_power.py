@@ -14,13 +14,13 @@ from hypothesis import Phase, given
 
 import storage
 from neighbours import (
-    BOUGHT,
+    ESTIMATED,
     SHARES,
     assert_release,
     assert_rows,
     assert_same,
     assert_users,
-    bought_scenes,
+    estimated_scenes,
     frame_forms,
     scenes,
     tried,
@@ -37,7 +37,7 @@ CHECKS = {
     "users": (assert_users, scenes(users=True), {}),
     "same": (assert_same, scenes(), {}),
     "release": (assert_release, scenes(most=12, forms=frame_forms), {}),
-    "bought": (assert_release, bought_scenes(), BOUGHT),
+    "estimated": (assert_release, estimated_scenes(), ESTIMATED),
 }
 
 
@@ -236,8 +236,8 @@ OLD = [
     (release_in_the_types_of_the_private_frame, "release"),
     (refuse_unlisted_categories, "rows"),
     (refuse_unlisted_categories, "release"),
-    (refuse_unlisted_categories, "bought"),
-    (refuse_unreadable_numbers, "bought"),
+    (refuse_unlisted_categories, "estimated"),
+    (refuse_unreadable_numbers, "estimated"),
     (refuse_many_values, "rows"),
     (take_kinds_from_types, "rows"),
     (unify_the_types_of_files, "rows"),

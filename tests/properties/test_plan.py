@@ -1,4 +1,4 @@
-"""A plan keeps its promise by both accountants, however the budget is divided."""
+"""A plan keeps its guarantee by both accountants, however the budget is divided."""
 
 import math
 
@@ -28,7 +28,7 @@ from tabpe.evolution import Evolution
     spent=st.sampled_from([0.0, 0.02, 0.5]),
 )
 @settings(deadline=None, max_examples=20)
-def test_tilted_votes_keep_the_promise_and_waste_little(
+def test_tilted_votes_keep_the_guarantee_and_waste_little(
     rounds, votes, tilt, epsilon, delta, neighbours, spent
 ):
     """`spent` is the part of the budget that tables have taken before."""
@@ -38,7 +38,7 @@ def test_tilted_votes_keep_the_promise_and_waste_little(
     least = min(math.sqrt(part.times / part.share) for part in parts) / mu
     assume(least > 1.1)
     besides = [Spend("tables", math.sqrt(5 / spent) / mu, times=5)] if spent else []
-    bill = [*besides, *calibrate_spends(parts, epsilon, delta, neighbours, besides)]
-    certified = compose_epsilon(bill, delta, neighbours)
+    spends = [*besides, *calibrate_spends(parts, epsilon, delta, neighbours, besides)]
+    certified = compose_epsilon(spends, delta, neighbours)
     assert 0.99 * epsilon <= certified <= epsilon
-    assert 0.995 * certified <= recount_epsilon(bill, delta, neighbours) <= 1.001 * certified
+    assert 0.995 * certified <= recount_epsilon(spends, delta, neighbours) <= 1.001 * certified

@@ -1,4 +1,4 @@
-"""What one row, or one user, changes of the exact integers that a schema is bought from."""
+"""What one row, or one user, changes of the exact integers that a schema is estimated from."""
 
 import numpy as np
 import pyarrow as pa

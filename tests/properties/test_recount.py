@@ -1,4 +1,4 @@
-"""The second accountant is an upper bound, whatever the bill, and a close one."""
+"""The second accountant is an upper bound, whatever the spends, and a close one."""
 
 import math
 
@@ -19,20 +19,20 @@ from tabpe.accounting.recount import recount_epsilon
 REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 sigmas = st.floats(math.log(0.3), math.log(8)).map(math.exp)
 items = st.builds(Spend, st.just("votes"), sigmas, st.integers(1, 4))
-bills = st.lists(items, min_size=1, max_size=2)
+all_spends = st.lists(items, min_size=1, max_size=2)
 deltas = st.floats(-12, -2).map(lambda power: 10**power)
 rows = st.sampled_from([ROW_LEVEL, REPLACED])
 
 
-@given(bill=bills, delta=deltas, neighbours=rows)
+@given(spends=all_spends, delta=deltas, neighbours=rows)
 @settings(deadline=None, max_examples=25)
-def test_the_true_delta_at_the_recounted_epsilon_is_within_the_promise(bill, delta, neighbours):
-    found = recount_epsilon(bill, delta, neighbours)
-    assert exact_delta(bill, found, neighbours) <= delta
+def test_the_true_delta_at_the_recounted_epsilon_is_within_the_guarantee(spends, delta, neighbours):
+    found = recount_epsilon(spends, delta, neighbours)
+    assert exact_delta(spends, found, neighbours) <= delta
 
 
 @given(
-    bill=st.lists(
+    spends=st.lists(
         st.builds(Spend, st.just("votes"), sigmas.map(lambda s: 3 * s), st.integers(1, 30)),
         min_size=1,
         max_size=4,
@@ -41,9 +41,9 @@ def test_the_true_delta_at_the_recounted_epsilon_is_within_the_promise(bill, del
     neighbours=st.sampled_from([ROW_LEVEL, REPLACED, NeighboringRelation(max_rows=3)]),
 )
 @settings(deadline=None, max_examples=25)
-def test_two_accountants_agree(bill, delta, neighbours):
-    certified = compose_epsilon(bill, delta, neighbours)
-    assert 0.995 * certified <= recount_epsilon(bill, delta, neighbours) <= 1.001 * certified
+def test_two_accountants_agree(spends, delta, neighbours):
+    certified = compose_epsilon(spends, delta, neighbours)
+    assert 0.995 * certified <= recount_epsilon(spends, delta, neighbours) <= 1.001 * certified
 
 
 @given(
@@ -58,7 +58,7 @@ def test_calibrated_noise_is_known_from_noise_that_is_one_percent_less(
 ):
     """What the tolerance of `tabpe verify` stands on."""
     sigma = max(calibrate_sigma(epsilon, delta, rounds, neighbours), 4 / math.sqrt(rounds))
-    bill, less = ([Spend("votes", part * sigma, rounds)] for part in (1, 0.99))
-    certified = compose_epsilon(bill, delta, neighbours)
-    assert recount_epsilon(bill, delta, neighbours) <= 1.001 * certified
+    spends, less = ([Spend("votes", part * sigma, rounds)] for part in (1, 0.99))
+    certified = compose_epsilon(spends, delta, neighbours)
+    assert recount_epsilon(spends, delta, neighbours) <= 1.001 * certified
     assert recount_epsilon(less, delta, neighbours) > 1.004 * certified

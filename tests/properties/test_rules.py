@@ -79,13 +79,13 @@ def test_a_rule_holds_where_plain_python_says_so(rule, seed):
     rows, classes = rows_of(encoder, 40, seed)
     (found,) = schema.parsed_rules
     board = RowPositions.from_rows(build_codecs(encoder, sorted(found.columns)), rows, classes)
-    truths = evaluate_constraint(found.resolved, board)
+    booleans = evaluate_constraint(found.resolved, board)
     plain = [
         holds(parse_constraint(rule), row, schema)
         for row in encoder.decode(rows, classes).to_pylist()
     ]
-    assert truths.tolist() == [2 * value for value in plain]
-    assert (evaluate_constraint(negate_condition(found.resolved), board) == 2 - truths).all()
+    assert booleans.tolist() == [2 * value for value in plain]
+    assert (evaluate_constraint(negate_condition(found.resolved), board) == 2 - booleans).all()
 
 
 @given(st.lists(RULES, min_size=1, max_size=3), st.integers(0, 2**31))

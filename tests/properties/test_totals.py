@@ -52,10 +52,10 @@ def test_totals_are_never_below_a_part_and_do_not_depend_on_the_order(entries, m
 def test_less_noise_or_a_larger_limit_never_costs_less(entries, one, factor, budget):
     """In a single fixed plan of little noise it may: see `test_accounting`."""
     one = dataclasses.replace(one, adaptive=True)
-    (item,) = one.bill
+    (item,) = one.spends
     less = dataclasses.replace(item, sigma=item.sigma / factor)
     limit = None if one.limit is None else one.limit * factor
-    worse = dataclasses.replace(one, bill=(less,), limit=limit)
+    worse = dataclasses.replace(one, spends=(less,), limit=limit)
     assert compute_entries_epsilon([*entries, one], budget) <= compute_entries_epsilon(
         [*entries, worse], budget
     )
@@ -88,7 +88,7 @@ def test_the_ledger_keeps_the_limit_and_charges_all_of_it(tmp_path):
     run = ledger.reserve("patients", planned, adaptive=True, limit=0.05)
     reserved = ledger.spent("patients")
     spent = ledger.spend(run.id, [Spend("votes", 30.0, 1), CHOICE], "a" * 64)
-    assert (spent.adaptive, spent.limit, spent.bill[1].mechanism) == (True, 0.05, EXPONENTIAL)
+    assert (spent.adaptive, spent.limit, spent.spends[1].mechanism) == (True, 0.05, EXPONENTIAL)
     assert ledger.spent("patients") == reserved
     assert Ledger(ledger.path).entry(run.id) == spent
     assert ledger.verify() == []
@@ -102,12 +102,12 @@ def test_the_ledger_keeps_the_limit_and_charges_all_of_it(tmp_path):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"bill": (CHOICE,)},
+        {"spends": (CHOICE,)},
         {"adaptive": 1},
         {"limit": 0.0},
         {"limit": math.inf},
         {"limit": "much"},
-        {"limit": 0.1, "slack": 1e-30},
+        {"limit": 0.1, "sampling_error": 1e-30},
         {"limit": 0.1, "neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     ],
 )

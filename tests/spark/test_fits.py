@@ -2,7 +2,7 @@
 
 import pytest
 
-from facade import BOUGHT, QUICK, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
+from facade import ESTIMATED, QUICK, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, of_people
 from tabpe import TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.accounting.ledger import Ledger
@@ -12,7 +12,7 @@ TABLE = of_people(900)
 KINDS = {
     "evolution": {"preset": QUICK},
     "posterior": {"preset": QUICK_BEST},
-    "bought for users": {"preset": QUICK_BEST} | BOUGHT | USERS,
+    "estimated for users": {"preset": QUICK_BEST} | ESTIMATED | USERS,
 }
 
 

@@ -1,6 +1,6 @@
 """The audit refutes what is broken and spares what is not, at a small, a usual and a large epsilon.
 
-Correct code is accused with a chance of at most `ALARM` a finding, and there are fewer than 20
+Correct code is accused with probability at most `ALARM` a finding, and there are fewer than 20
 tests of correct code here with up to 8 findings each. Each broken system is missed less often than
 once in a million runs: what is shown is at least 5 standard errors above the claim.
 """
@@ -39,7 +39,7 @@ def refuting(findings):
 
 
 @each_epsilon
-def test_the_votes_keep_the_promise_and_use_most_of_it(epsilon):
+def test_the_votes_keep_the_guarantee_and_use_most_of_it(epsilon):
     by_table = dataclasses.replace(SHIPPED, noise=TableNoise)
     findings = VoteChannel().audit(by_table, PrivacyClaim(epsilon, 1e-5), "votes")
     assert refuting(findings) == set()
@@ -86,7 +86,7 @@ def several(test, system, epsilon):
 
 @each_epsilon
 @pytest.mark.parametrize("test", ["soft_channel", "columns"])
-def test_several_histograms_keep_the_promise_and_use_much_of_it(test, epsilon):
+def test_several_histograms_keep_the_guarantee_and_use_much_of_it(test, epsilon):
     findings = several(test, dataclasses.replace(SHIPPED, noise=TableNoise), epsilon)
     assert refuting(findings) == set()
     assert findings[1].epsilon > 0.3 * epsilon
@@ -101,7 +101,7 @@ def test_what_is_broken_shows_in_several_votes_and_in_tables(test, name, epsilon
 
 
 @each_epsilon
-def test_the_votes_of_users_keep_the_promise_and_a_vote_for_each_row_does_not(epsilon):
+def test_the_votes_of_users_keep_the_guarantee_and_a_vote_for_each_row_does_not(epsilon):
     channel, claim = AuditEffort().user_channel, PrivacyClaim(epsilon, 1e-5)
     assert refuting(channel.audit(SHIPPED, claim, "users")) == set()
     broken = channel.audit(SYSTEMS["a vote for each row of a user"], claim, "users")

@@ -1,4 +1,4 @@
-"""Bought cuts are near the true quantiles, at epsilon 1 on 5,000 rows.
+"""Estimated cuts are near the true quantiles, at epsilon 1 on 5,000 rows.
 
 A cut is off by about 0.02 of the rows, one standard deviation of the noise below it, and by half a
 bin of a 32nd. So 0.16 is seven of them: a false alarm in fewer than one run in 10^8.

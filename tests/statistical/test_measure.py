@@ -89,7 +89,7 @@ def added_to_repeated_votes(sigma, repeats, neighbours=ROW_LEVEL):
 
 
 def added_to_columns(sigma, neighbours=ROW_LEVEL):
-    """Tables of columns, over all rows and by class."""
+    """1-way marginals, over all rows and by class."""
     shapes = [Marginal((ListAxis("x", 0, tuple(range(size))),)) for size in (4_000, 6_000)]
     by_class = Marginal((ListAxis("y", None, tuple(range(100))), ListAxis("x", 0, (*range(100),))))
     account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)

@@ -1,6 +1,6 @@
 """Whole runs of the usual strategy draw the noise that their certificates state.
 
-Every draw of a run is divided by the sigma of its item of the bill. The squares of n such numbers
+Every draw of a run is divided by the sigma of its spend. The squares of n such numbers
 add up to about n: a right run is rejected with probability `ALARM` for each of fewer than 10 tests.
 """
 
@@ -57,7 +57,7 @@ def misses(size, factor):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_draws_the_noise_of_its_bill_and_never_the_same_twice(kind):
+def test_a_run_draws_the_noise_of_its_spends_and_never_the_same_twice(kind):
     rng = np.random.default_rng(0)
     names = [f"c{place}" for place in range(WIDTH)]
     cells = {name: rng.integers(0, 10, 900) for name in names}
@@ -67,11 +67,11 @@ def test_a_run_draws_the_noise_of_its_bill_and_never_the_same_twice(kind):
     usual = {"epsilon": 4.0, "delta": 1e-6, "preset": SMALL, "random_state": 0, "verbose": 0}
     model = TabPE(**usual, noise=noise, **KINDS[kind]).fit(pa.table(cells), schema)
     scale = NeighboringRelation(max_rows=3).scale if kind == "users" else 1
-    bill = {item.sigma * scale: item for item in model.certificate.bill}
-    assert set(noise.drawn) == set(bill)
+    spends = {item.sigma * scale: item for item in model.certificate.spends}
+    assert set(noise.drawn) == set(spends)
     for sigma, parts in noise.drawn.items():
         drawn = np.concatenate(parts)
-        assert accepts(drawn, sigma), bill[sigma]
+        assert accepts(drawn, sigma), spends[sigma]
         if len(drawn) > 5_000:
             assert not accepts(drawn, sigma * 1.1)
             assert not accepts(drawn, sigma * 0.9)

@@ -1,4 +1,4 @@
-"""A real and a synthetic table for tests of what is bought about the real one."""
+"""A real and a synthetic table for tests of what is estimated about the real one."""
 
 import numpy as np
 import pyarrow as pa
@@ -34,5 +34,5 @@ REAL, SYNTHETIC = rows(3_000), rows(400, seed=1, ward=["lung"] * 400)
 
 
 def no_noise():
-    """Noise of strength zero, so that what is bought is exact. NOT PRIVATE."""
+    """Noise of strength zero, so that what is estimated is exact. NOT PRIVATE."""
     return FakeNoise(strength=0)

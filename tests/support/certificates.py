@@ -43,7 +43,7 @@ def honest(
     noise=OpenDPNoise,
     schema=SCHEMA,
     rows=None,
-    chance=0.0,
+    delta_share=0.0,
     release=None,
     ledger=None,
     private=True,
@@ -51,37 +51,37 @@ def honest(
     strict=False,
 ):
     """A certificate as `tabpe.synthesizers.certify` would write it."""
-    bill = [Spend("row count", 30.0 / epsilon, 1, chance)]
-    slack = compute_sampling_delta(noise.sampling_error, 16, epsilon, neighbours)
+    spends = [Spend("row count", 30.0 / epsilon, 1, delta_share)]
+    sampling_delta = compute_sampling_delta(noise.sampling_error, 16, epsilon, neighbours)
     delta = rows.calibration_delta if rows else 1e-6
-    exact = subtract_sampling_delta(delta, slack)
+    exact = subtract_sampling_delta(delta, sampling_delta)
     plan = (BudgetShare("votes", 1.0, 15),)
     if filtered == ZCDP:
-        left = find_largest_loss(epsilon, exact) - sum(item.loss for item in bill)
-        bill.append(plan[0].make_spend(left))
-        total = compute_epsilon_from_loss(sum(item.loss for item in bill), exact)
+        left = find_largest_loss(epsilon, exact) - sum(item.loss for item in spends)
+        spends.append(plan[0].make_spend(left))
+        total = compute_epsilon_from_loss(sum(item.loss for item in spends), exact)
     else:
         follows = filtered is not None
-        bill += calibrate_spends(plan, epsilon, exact, neighbours, bill, adaptive=follows)
-        total = compose_epsilon(bill, exact, neighbours, adaptive=follows)
+        spends += calibrate_spends(plan, epsilon, exact, neighbours, spends, adaptive=follows)
+        total = compose_epsilon(spends, exact, neighbours, adaptive=follows)
     return Certificate(
         epsilon=total,
         delta=rows.guaranteed_delta if rows else delta,
-        delta_slack=slack,
+        sampling_delta=sampling_delta,
         requested_epsilon=epsilon,
         delta_source="delta 1e-06",
         delta_rows=rows,
         neighbours=neighbours,
         unit="patient" if neighbours.is_user_level else None,
         strict=strict,
-        bill=tuple(bill),
+        spends=tuple(spends),
         accountant="privacy loss distributions",
         noise=noise.name if private else "fake",
         private=private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=("bmi.min", "bmi.max"),
+        estimated=("bmi.min", "bmi.max"),
         assumed_public=("the schema",),
         configuration={"n_samples": 10, "rounds": 15},
         seed_policy="noise takes no seed",
@@ -105,9 +105,9 @@ KINDS = {
     "users": {"neighbours": USERS},
     "noise from a table": {"noise": TableNoise},
     "a noisy delta": {"rows": NOISY},
-    "told values": {"chance": 1e-8},
+    "told values": {"delta_share": 1e-8},
     "a limit of zCDP": {"filtered": ZCDP},
-    "a limit of Gaussian DP": {"filtered": GAUSSIAN_DP, "chance": 1e-8},
+    "a limit of Gaussian DP": {"filtered": GAUSSIAN_DP, "delta_share": 1e-8},
     "a limit of Gaussian DP and little noise": {"filtered": GAUSSIAN_DP, "epsilon": 20.0},
     "a limit for users": {"filtered": GAUSSIAN_DP, "neighbours": USERS},
     "a limit and replaced rows": {

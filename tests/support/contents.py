@@ -96,9 +96,9 @@ def verified(*checks):
 
 
 def public(names=NUMBERS + CATEGORIES, **changes):
-    """What may be released, with measures that were bought."""
+    """What may be released, with measures that were estimated privately."""
     rng = np.random.default_rng(5)
-    bought = PrivateMeasures(
+    measures = PrivateMeasures(
         certificate=honest(0.5, schema=SCHEMA),
         total_epsilon=1.32,
         total_delta=2e-6,
@@ -120,7 +120,7 @@ def public(names=NUMBERS + CATEGORIES, **changes):
             certificate=honest(),
             history=history(),
             audit=AUDIT,
-            bought=bought,
+            private_measures=measures,
             verification=verified(),
             created="2026-11-16T06:40:00+00:00",
         ),
@@ -174,7 +174,7 @@ def view(name, rng, *, real, band=0.0):
         shares = np.sort(rng.dirichlet(np.ones(6)))[::-1]
     moved = (1 - wrong) * shares + wrong * np.roll(shares, 3)
     nulls = float(max(0.0, rng.uniform(-0.1, 0.1)))
-    # What was bought is shares under noise, and no more.
+    # What was measures is shares under noise, and no more.
     before = ColumnShape(tuple(shares.tolist()), nulls, **({} if band else facts))
     after = ColumnShape(
         tuple(moved.tolist()), nulls * 1.3, **{**facts, "mean": 60.1} if facts else {}

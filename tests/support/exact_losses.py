@@ -1,4 +1,4 @@
-"""What a bill really costs, summed without a grid: slow, and for few draws alone."""
+"""What some spends really costs, summed without a grid: slow, and for few draws alone."""
 
 import math
 
@@ -23,7 +23,7 @@ def losses(sigma, times):
 
 
 def exact_delta(items, epsilon, neighbours):
-    """The hockey-stick divergence of a bill, summed directly: no grid, no FFT, no library."""
+    """The hockey-stick divergence of some spends, summed directly: no grid, no FFT, no library."""
     values, chances = np.zeros(1), np.ones(1)
     for item in items:
         more, weights = losses(item.sigma, item.times * neighbours.cells)
@@ -36,19 +36,19 @@ def exact_delta(items, epsilon, neighbours):
 def adaptive_delta(first, options, epsilon):
     """The divergence at `epsilon` where an enemy picks what is measured next, for each answer.
 
-    First one cell is told under noise of sigma `first`. Given its loss, each option (a bill) has
+    First one cell is measured under noise of sigma `first`. Given its loss, each option has
     a hockey-stick divergence at what is left of epsilon, and the enemy takes the largest.
     """
     values, chances = losses(first, 1)
     kept = chances > 1e-25
     return math.fsum(
-        chance * max(exact_hockey_stick(bill, epsilon - value) for bill in options)
+        chance * max(exact_hockey_stick(spends, epsilon - value) for spends in options)
         for value, chance in zip(values[kept].tolist(), chances[kept].tolist(), strict=True)
     )
 
 
 def exact_hockey_stick(items, epsilon):
-    """As `subtract_sampling_delta` for rows, of a bill whose items all have one sigma."""
+    """As `subtract_sampling_delta` for rows, of some spends whose items all have one sigma."""
     (item,) = items
     values, chances = losses(item.sigma, item.times)
     over = values > epsilon

@@ -22,7 +22,7 @@ SCHEMA = Schema(
 )
 QUICK = Evolution(rounds=3, sampling_rounds=1)
 QUICK_BEST = Posterior(rounds=3, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
-# Most columns have listed values, so that the default buys tables of pairs.
+# Most columns have listed values, so that the default estimates 2-way marginals.
 FLOORS = {"heart": "ground", "lung": "first", "skin": "second", "eye": "third"}
 LISTED = Schema(
     (
@@ -50,9 +50,9 @@ FAST = {
 # What it takes for delta to follow a noisy number of rows: a fair amount of noise.
 NOISY_DELTA = {"epsilon": 4.0, "delta": None, "preset": Evolution(rounds=6)}
 
-# A schema that is bought, with a part of the budget that is enough for small tables; and users,
-# whose promise leaves no room for a huge epsilon.
-BOUGHT = {"schema": "private", "schema_budget": 0.2, "label": "ill", "epsilon": 8.0}
+# A schema that is estimated, with a part of the budget that is enough for small tables; and users,
+# whose guarantee leaves no room for a huge epsilon.
+ESTIMATED = {"schema": "private", "schema_budget": 0.2, "label": "ill", "epsilon": 8.0}
 USERS = {"unit": "person", "max_rows_per_user": 4, "epsilon": 8.0}
 
 
@@ -93,7 +93,7 @@ def fake_fit(table, schema=SCHEMA, **changes):
 
 
 def buying_fit(table, declared=None, **changes):
-    return TabPE(**(FAST | BOUGHT | changes)).fit(table, declared)
+    return TabPE(**(FAST | ESTIMATED | changes)).fit(table, declared)
 
 
 def of_people(size=1500, seed=0):
@@ -102,8 +102,8 @@ def of_people(size=1500, seed=0):
     return pa.table(columns(size, seed) | {"person": [f"p{number}" for number in people]})
 
 
-def bill(model):
-    return [item.name for item in model.certificate.bill]
+def spends(model):
+    return [item.name for item in model.certificate.spends]
 
 
 def rows_of(frame):

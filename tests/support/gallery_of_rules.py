@@ -154,7 +154,7 @@ def labels_that_exclude_each_other():
 
 
 def numeric_label():
-    """A label of amounts, classes of which are bought."""
+    """A label of amounts, classes of which are measures."""
     table = pd.DataFrame(
         {
             "price": rng().lognormal(10, 1, ROWS).round(2).clip(0, 10**6),

@@ -157,7 +157,7 @@ def towns():
 
 
 def common_towns():
-    """The most common of them, bought."""
+    """The most common of them, estimated."""
     declared = {
         "columns": [
             {"name": "town", "type": "categorical", "top": 5, "other": "elsewhere"},

@@ -171,7 +171,7 @@ def run_baseline(name, settings):
 
 
 def run_private_metrics(folder):
-    """Measures of the real rows that are bought."""
+    """Measures of the real rows that are estimated."""
     real, made = make_table(), make_table(200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -179,11 +179,11 @@ def run_private_metrics(folder):
             real, made, LISTED, epsilon=1.0, delta=1e-6, random_state=0, noise=FakeNoise(1)
         )
     measured = {
-        number: repr(list_values(getattr(found.bought, field.name)))
-        for number, field in enumerate(dataclasses.fields(found.bought))
+        number: repr(list_values(getattr(found.measures, field.name)))
+        for number, field in enumerate(dataclasses.fields(found.measures))
         if field.name != "certificate"
     }
-    certificate = tell_certificate(found.bought.certificate)
+    certificate = tell_certificate(found.measures.certificate)
     columns = repr(list_values(found.columns))
     return {"measured": measured, "columns": columns, "certificate": certificate}
 

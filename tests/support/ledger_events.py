@@ -8,11 +8,11 @@ from tabpe.accounting.ledger.events import dump_canonical
 RESERVED = {
     "entry": "e",
     "dataset": "patients",
-    "bill": [{"name": "votes", "sigma": 17.0, "times": 15, "chance": 0.0}],
+    "spends": [{"name": "votes", "sigma": 17.0, "times": 15, "delta_share": 0.0}],
     "adjacency": "add-remove",
     "max_rows_per_user": None,
     "unit": None,
-    "slack": 0.0,
+    "sampling_error": 0.0,
     "note": "",
 }
 BUDGET = {

@@ -15,7 +15,7 @@ from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.spend import Spend
 from tabpe.errors import BudgetError
 
-BILL = (Spend("votes", 17.0, 15),)
+SPENDS = (Spend("votes", 17.0, 15),)
 MORE = (Spend("class counts", 60.0, 1),)
 
 
@@ -28,7 +28,7 @@ def race() -> None:
     tell("ready")
     for line in sys.stdin:
         try:
-            Ledger(Path(line.rstrip("\n"))).reserve("patients", BILL)
+            Ledger(Path(line.rstrip("\n"))).reserve("patients", SPENDS)
         except BudgetError:
             tell("lost")
         else:
@@ -49,13 +49,13 @@ def work_for_ever(path: Path) -> None:
     tell("started", str(os.getpid()))
     ledger = Ledger(path)
     for count in itertools.count():
-        entry = ledger.reserve("patients", BILL)
+        entry = ledger.reserve("patients", SPENDS)
         tell("reserved", entry.id)
         if count % 3 == 1:
             ledger.refund(entry.id)
             tell("refunded", entry.id)
         else:
-            ledger.spend(entry.id, BILL + MORE, "a" * 64)
+            ledger.spend(entry.id, SPENDS + MORE, "a" * 64)
             tell("spent", entry.id)
 
 

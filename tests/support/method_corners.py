@@ -69,10 +69,10 @@ def survives(method: SynthesisMethod, name: str) -> None:
     model = fitted(method, table, schema, n_samples=50)
     assert model.sample().num_rows == 50
     assert model.sample().schema.names == table.schema.names
-    keeps_its_promise(model, 1.0)
+    keeps_its_guarantee(model, 1.0)
 
 
-def keeps_its_promise(model: Baseline, epsilon: float) -> None:
+def keeps_its_guarantee(model: Baseline, epsilon: float) -> None:
     """Check a certificate, with the accountant that verifies."""
     assert model.certificate.private
     assert model.certificate.epsilon <= epsilon

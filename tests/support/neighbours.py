@@ -78,7 +78,7 @@ SHARES = {
     "same": 550,
     "release": 150,
     "users' release": 50,
-    "bought": 50,
+    "estimated": 50,
 }
 ENGINES = st.sampled_from(["local"] * 5 + ["stream", "crew"])
 
@@ -642,7 +642,7 @@ def assert_release(scene, folder, **changes):
 # Users; and with `schema="private"`: enough rows of one kind, so that nothing hangs on one row.
 
 USERS = {"unit": "person", "max_rows_per_user": 2, "epsilon": 8.0}
-BOUGHT = {"schema": "private", "schema_budget": 0.5, "label": "label", "epsilon": 20.0}
+ESTIMATED = {"schema": "private", "schema_budget": 0.5, "label": "label", "epsilon": 20.0}
 MANY = 60
 COMMON = (
     (1, 2, 3, 40),
@@ -656,7 +656,7 @@ COMMON = (
 
 
 @st.composite
-def bought_scenes(draw):
+def estimated_scenes(draw):
     """Draw a table with many rows of plain cells, some others, and one row more."""
     families = [draw(st.sampled_from(COMMON)) for _ in range(draw(st.integers(1, 2)))]
     families.append(COMMON[3])

@@ -49,9 +49,9 @@ def established(classes=3, noise=None, **changes):
     for item in plan_counts(request, classes).values():
         account.authorize(item)
     source = noise or FakeNoise(strength=0)
-    buy = {
+    estimate = {
         "class counts": lambda: measuring.measure_class_counts(engine, classes, account, source),
         "row count": lambda: measuring.measure_row_count(engine, account, source),
     }
-    bought = {name: buy[name]() for name in list_needed_counts(request, classes)}
-    return establish_facts(request, bought), account, engine
+    estimated = {name: estimate[name]() for name in list_needed_counts(request, classes)}
+    return establish_facts(request, estimated), account, engine

@@ -106,7 +106,7 @@ class Scene:
         return model
 
     def appraise(self, data, declared=SCHEMA, **changes):
-        """Buy measures of the private table and keep all that is told; return an error if any."""
+        """Measure the private table and keep all that is shown; return an error if any."""
         usual = {"epsilon": 1, "delta": 1e-6, "noise": OpenDPNoise(), "random_state": 0}
         with self.listening():
             try:
@@ -114,7 +114,7 @@ class Scene:
             except (Exception, KeyboardInterrupt) as error:
                 self.said.append(chain_of(error))
                 return error
-        certificate = found.bought.certificate
+        certificate = found.measures.certificate
         Path("measures.certificate.json").write_text(certificate.to_json())
         self.said += [f"{found!s}\n{found!r}", f"{certificate!s}\n{certificate!r}"]
         return found

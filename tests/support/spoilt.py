@@ -11,7 +11,7 @@ from planted import COUNTS, DECIMAL, MARKED, RARE, ROWS, STRICT, table
 SPOILT = {
     "text in numbers": ("age", RARE, "schema.yaml", ()),
     "text in decimals": ("weight", f"{DECIMAL}{RARE}", "schema.yaml", ()),
-    "text in truths": ("ill", RARE, "schema.yaml", ()),
+    "text in booleans": ("ill", RARE, "schema.yaml", ()),
     "no value": ("height", None, "schema.yaml", ()),
     "unknown category": ("ward", RARE, "strict.yaml", ()),
     "no user": ("person", None, "schema.yaml", ("--unit", "person", "--noise", "opendp")),
@@ -19,7 +19,7 @@ SPOILT = {
         *("height", None, None),
         ("--private-schema", "--label", "ill", "--drop", "person"),
     ),
-    "ids to buy": ("height", "150", None, ("--private-schema", "--label", "ill")),
+    "ids to estimate": ("height", "150", None, ("--private-schema", "--label", "ill")),
 }
 
 

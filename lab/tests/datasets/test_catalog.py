@@ -41,7 +41,7 @@ def test_a_schema_is_declared_public_with_a_label_of_classes(name):
     options = {key: value for key, value in entry.options.items() if key != "rows"}
     schema = entry.schema(**options)
     assert isinstance(schema, Schema)
-    assert schema.fields_from_data == schema.fields_bought == ()
+    assert schema.fields_from_data == schema.fields_estimated == ()
     assert len(schema.class_names) >= 2
 
 

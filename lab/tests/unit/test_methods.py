@@ -125,7 +125,7 @@ def test_shares_of_classes_are_public_or_bought(monkeypatch):
     monkeypatch.setattr(
         "tabpe_lab.methods.TabPE.sample",
         lambda model, n, smooth: (
-            bills.append([item.name for item in model.certificate.bill]) or pa.table({"a": [1]})
+            bills.append([item.name for item in model.certificate.spends]) or pa.table({"a": [1]})
         ),
     )
     made_by("tabpe", n_samples=20, **FAST)

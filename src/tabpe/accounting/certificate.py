@@ -156,7 +156,7 @@ def parse_fields(plain: Any) -> dict[str, Any]:
         _check_filter(known)
         adjacency = Adjacency.from_name(known.pop("adjacency"))
         known["neighbours"] = NeighboringRelation(adjacency, known.pop("max_rows_per_user"))
-        known["bill"] = tuple(Spend(**fields) for fields in known["bill"])
+        known["spends"] = tuple(Spend(**fields) for fields in known["spends"])
     except ParameterError as error:
         message = "".join(letter if letter.isprintable() else "?" for letter in str(error))
         raise FieldError(f"certificate: {message[:_LONGEST]}") from None
@@ -245,7 +245,7 @@ def _parse_times(name: str, value: Any) -> int:
 
 def _parse_spend(name: str, value: Any) -> dict[str, Any]:
     read = _parse_record(name, value, _ITEM)
-    return {field: read[field] for field in ("name", "mechanism", "sigma", "times", "chance")}
+    return {field: read[field] for field in ("name", "mechanism", "sigma", "times", "delta_share")}
 
 
 def _parse_row_count(name: str, value: Any) -> RowCount:
@@ -297,33 +297,33 @@ _ITEM: dict[str, Reader] = {
     "mechanism": _parse_text,
     "sigma": _parse_sigma,
     "times": _parse_times,
-    "chance": _parse_probability,
+    "delta_share": _parse_probability,
     "sensitivity": _parse_positive,
     "parts_a_count": partial(validation.check_integer, least=1),
     "share": validation.check_fraction,
-    "delta_slack": _parse_probability,
+    "sampling_delta": _parse_probability,
 }
-_GUARANTEE: dict[str, Reader] = {"promised": _parse_texts, "not_promised": _parse_texts}
+_GUARANTEE: dict[str, Reader] = {"guaranteed": _parse_texts, "not_guaranteed": _parse_texts}
 _FIELDS: dict[str, Reader] = {
     "format": partial(validation.check_integer, least=1),
     "status": _parse_text,
     "epsilon": _parse_not_negative,
     "delta": partial(validation.check_real, above=0, below=1),
-    "delta_slack": _parse_probability,
+    "sampling_delta": _parse_probability,
     "delta_rows": _allow_none(_parse_row_count),
     "requested_epsilon": _parse_positive,
     "delta_source": _parse_text,
     "adjacency": _parse_text,
     "max_rows_per_user": _allow_none(partial(validation.check_integer, least=1)),
     "unit": _allow_none(_parse_text),
-    "bill": partial(_parse_list, _parse_spend, most=MOST_ITEMS),
+    "spends": partial(_parse_list, _parse_spend, most=MOST_ITEMS),
     "accountant": _parse_text,
     "noise": _parse_text,
     "private": _parse_flag,
     "schema": _parse_mapping,
     "schema_digest": _parse_digest,
     "fields_from_data": _parse_texts,
-    "bought": _parse_texts,
+    "estimated": _parse_texts,
     "assumed_public": _parse_texts,
     "configuration": _parse_mapping,
     "seed_policy": _parse_text,
@@ -363,16 +363,16 @@ class Guarantee:
     """What a release guarantees to the people in the table, in plain words.
 
     Args:
-        promised: What holds.
-        not_promised: What a reader may believe to hold, and does not.
+        guaranteed: What holds.
+        not_guaranteed: What a reader may believe to hold, and does not.
     """
 
-    promised: tuple[str, ...]
-    not_promised: tuple[str, ...]
+    guaranteed: tuple[str, ...]
+    not_guaranteed: tuple[str, ...]
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return plain values for a file."""
-        return {"promised": list(self.promised), "not_promised": list(self.not_promised)}
+        return {"guaranteed": list(self.guaranteed), "not_guaranteed": list(self.not_guaranteed)}
 
 
 def describe_guarantee(
@@ -389,13 +389,13 @@ def describe_guarantee(
 
     Example:
         >>> facts = {"private": True, "fields_from_data": (), "unit": None}
-        >>> print(describe_guarantee(1.0, 1e-6, NeighboringRelation(), **facts).not_promised[0])
-        People with several rows: to someone with k rows the promise is about k times weaker.
+        >>> print(describe_guarantee(1.0, 1e-6, NeighboringRelation(), **facts).not_guaranteed[0])
+        People with several rows: for someone with k rows the guarantee is about k times weaker.
     """
     if not private:
         return Guarantee((), ("Anything: the noise was fake, for tests. Do not release this.",))
-    promised = _list_guarantees(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
-    return Guarantee(promised, _list_caveats(neighbours, fields_from_data, unit, strict=strict))
+    guaranteed = _list_guarantees(epsilon, delta, neighbours, given_fields=bool(fields_from_data))
+    return Guarantee(guaranteed, _list_caveats(neighbours, fields_from_data, unit, strict=strict))
 
 
 def _list_guarantees(
@@ -406,8 +406,8 @@ def _list_guarantees(
     if neighbours.adjacency.value == "add-remove":
         change = "there or not"
     first = (
-        f"Whether {whose} {change} changes the chance of any outcome by a factor of at most "
-        f"{_format_factor(epsilon)}, and by {round_up(delta, 3):g} (delta) beyond that."
+        f"Whether {whose} {change} changes the probability of any outcome by at most a factor of "
+        f"{_format_factor(epsilon)}, plus {round_up(delta, 3):g} (delta)."
     )
     if given_fields:
         first += " This holds given the fields of the schema that were read off the data."
@@ -427,16 +427,17 @@ def _list_caveats(
 ) -> tuple[str, ...]:
     if neighbours.is_user_level:
         whom = (
-            f"Groups: to several users together the promise is weaker, by their number. A user is "
-            f"whoever has one value of {unit!r}: somebody with two values counts as two."
+            f"Groups: for several users together the guarantee is weaker, by their number. A user "
+            f"is whoever has one value of {unit!r}: somebody with two values counts as two."
         )
     else:
         whom = (
-            "People with several rows: to someone with k rows the promise is about k times weaker."
+            "People with several rows: for someone with k rows the guarantee is about k times "
+            "weaker."
         )
     words = [
         whom,
-        "Several releases: what is promised for each adds up over all that come from one table.",
+        "Several releases: the costs of all releases from one table add up.",
         "Truth: synthetic rows are nobody's, and what holds for them need not hold for people.",
         "Statistics: what is true of most people can be learned, and applied to you.",
         "Failures: whether a run ends with a release at all, if a file can not be read as a table "
@@ -492,21 +493,21 @@ class Certificate:
     Args:
         epsilon: The epsilon that the spends compose to, rounded up; at most `requested_epsilon`.
         delta: The delta of the guarantee.
-        delta_slack: The part of delta that is charged for noise that is not exact.
+        sampling_delta: The part of delta that is charged for noise that is not exact.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
         delta_rows: The noisy number of rows that delta depends on; None if it depends on none. The
             spends are then composed at a smaller delta than the guaranteed one (docs/privacy.md).
         neighbours: The neighboring relation.
         unit: The column that identifies users; None for row level.
-        bill: The spends: everything that touched private rows.
+        spends: The spends: everything that touched private rows.
         accountant: How the spends were composed.
         noise: The noise source.
         private: False if a fake source was used, for tests.
         schema: The schema, as plain values.
         schema_digest: SHA-256 of the schema.
         fields_from_data: Fields of the schema that were read off the data: not covered.
-        bought: Fields of the schema that were estimated privately, with budget.
+        estimated: Fields of the schema that were estimated privately, with budget.
         assumed_public: What was taken as public knowledge.
         configuration: The settings of the run.
         seed_policy: What `random_state` drives and what it does not.
@@ -529,20 +530,20 @@ class Certificate:
 
     epsilon: float
     delta: float
-    delta_slack: float
+    sampling_delta: float
     requested_epsilon: float
     delta_source: str
     delta_rows: RowCount | None
     neighbours: NeighboringRelation
     unit: str | None
-    bill: tuple[Spend, ...]
+    spends: tuple[Spend, ...]
     accountant: str
     noise: str
     private: bool
     schema: Mapping[str, Any]
     schema_digest: str
     fields_from_data: tuple[str, ...]
-    bought: tuple[str, ...]
+    estimated: tuple[str, ...]
     assumed_public: tuple[str, ...]
     configuration: Mapping[str, Any]
     seed_policy: str
@@ -566,7 +567,7 @@ class Certificate:
         relation = plain.pop("neighbours")
         plain["adjacency"] = relation.adjacency.value
         plain["max_rows_per_user"] = relation.max_rows
-        plain["bill"] = [self._export_spend(spend) for spend in self.bill]
+        plain["spends"] = [self._export_spend(spend) for spend in self.spends]
         if self.filter is None:  # as before this field existed, so that digests stay the same
             del plain["filter"]
         if self.statement is None:
@@ -599,7 +600,7 @@ class Certificate:
             "sensitivity": math.sqrt(self.neighbours.squared_distance),
             "parts_a_count": self.neighbours.scale,
             "share": self.share(spend),
-            "delta_slack": self.get_sampling_delta(spend),
+            "sampling_delta": self.get_sampling_delta(spend),
         }
 
     def to_json(self) -> str:
@@ -654,11 +655,11 @@ class Certificate:
 
     def share(self, spend: Spend) -> float:
         """Return the part of the total loss that a spend is."""
-        return spend.loss / sum(other.loss for other in self.bill)
+        return spend.loss / sum(other.loss for other in self.spends)
 
     def get_sampling_delta(self, spend: Spend) -> float:
-        """Return the part of `delta_slack` that a spend takes: the same for every histogram."""
-        return self.delta_slack * spend.times / sum(other.times for other in self.bill)
+        """Return the part of `sampling_delta` that a spend takes: the same for every histogram."""
+        return self.sampling_delta * spend.times / sum(other.times for other in self.spends)
 
     def __str__(self) -> str:
         lines = ["tabpe certificate", *self._list_warnings()]
@@ -668,14 +669,14 @@ class Certificate:
             "requested", f"epsilon {self.requested_epsilon:g}; {self.delta_source}"
         )
         lines += _format_entry("neighbors", self._describe_neighbours())
-        width = max(len(spend.name) for spend in self.bill)
-        for index, spend in enumerate(self.bill):
+        width = max(len(spend.name) for spend in self.spends)
+        for index, spend in enumerate(self.spends):
             noise = f"{spend.times:>3} x sigma {spend.sigma:<9.5g}"
             row = f"{spend.name:<{width}} {noise}{self.share(spend):>7.1%}"
             lines += _format_entry("" if index else "spends", row)
         if self.release_delta:
             lines += _format_entry("rare values", self._describe_release_delta())
-        if self.delta_slack:
+        if self.sampling_delta:
             lines += _format_entry("sampling", self._describe_sampling_delta())
         lines += _format_entry("accountant", self.accountant)
         if self.adaptive:
@@ -686,8 +687,8 @@ class Certificate:
         lines += _format_entry("seeds", self.seed_policy)
         for index, fact in enumerate(self.assumed_public):
             lines += _format_entry("" if index else "public", fact)
-        if self.bought:
-            lines += _format_entry("estimated", ", ".join(self.bought))
+        if self.estimated:
+            lines += _format_entry("estimated", ", ".join(self.estimated))
         for index, note in enumerate(self.notes):
             lines += _format_entry("" if index else "notes", note)
         lines += _format_entry("schema", f"sha256 {self.schema_digest[:16]}...")
@@ -714,7 +715,7 @@ class Certificate:
     @property
     def release_delta(self) -> float:
         """The part of delta that is the probability to release a value of one row only."""
-        return compute_release_delta(self.bill, self.neighbours)
+        return compute_release_delta(self.spends, self.neighbours)
 
     def _describe_release_delta(self) -> str:
         whose = "one user" if self.neighbours.is_user_level else "one row"
@@ -726,10 +727,10 @@ class Certificate:
     def _describe_sampling_delta(self) -> str:
         parts = [
             f"{round_up(self.get_sampling_delta(spend), 2):g} for {spend.name}"
-            for spend in self.bill
+            for spend in self.spends
         ]
         return (
-            f"{round_up(self.delta_slack, 3):g} of delta pays for noise that is not exact: "
+            f"{round_up(self.sampling_delta, 3):g} of delta pays for noise that is not exact: "
             f"{', '.join(parts)}; the spends are composed at the rest"
         )
 

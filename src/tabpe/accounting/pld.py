@@ -24,7 +24,7 @@ DP with that limit, however each sigma depends on what came before (Smith and Th
 16 and 17 of docs/privacy.md). The guarantee is that of the limit.
 
 *Rare values.* A spend may also release values that occur in one row only, with a small probability
-(`Spend.chance`). That probability is a part of delta, and the rest is composed at what is left.
+(`Spend.delta_share`). That is a part of delta, and the rest is composed at what is left.
 
 *Selections.* The exponential mechanism picks an option with probability proportional to
 exp(score / scale). Its loss between neighbors is (change of the score of the option picked) / scale
@@ -312,7 +312,7 @@ def compose_epsilon(
 
 def compute_release_delta(spends: Sequence[Spend], neighbours: NeighboringRelation) -> float:
     """Return the part of delta that covers the release of values of one row only."""
-    return neighbours.cells * sum(spend.times * spend.chance for spend in spends)
+    return neighbours.cells * sum(spend.times * spend.delta_share for spend in spends)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -98,7 +98,7 @@ def recount_epsilon(
         1.0
     """
     _check_spends(spends, adaptive=adaptive)
-    release_delta = neighbours.cells * sum(spend.times * spend.chance for spend in spends)
+    release_delta = neighbours.cells * sum(spend.times * spend.delta_share for spend in spends)
     left = delta - sampling_delta - release_delta
     if not LEAST_DELTA <= left < 1:
         raise ParameterError(

@@ -25,7 +25,7 @@ class Spend:
         sigma: Scale of the noise on every cell, where a count is one; of a selection, 2 / range.
         times: How many such histograms were released, or selections made; a histogram in which a
             row casts several votes counts as that many.
-        chance: Of a histogram over values that are not public: the probability that a value is
+        delta_share: Of a histogram over values that are not public: the probability that a value is
             released that occurs in one row only. It is a part of delta, for each time and cell.
         mechanism: `GAUSSIAN` or `EXPONENTIAL`.
 
@@ -37,13 +37,13 @@ class Spend:
     name: str
     sigma: float
     times: int
-    chance: float = 0.0
+    delta_share: float = 0.0
     mechanism: str = GAUSSIAN
 
     def __post_init__(self) -> None:
         validation.check_real("sigma", self.sigma, above=0)
         validation.check_integer("times", self.times, least=1)
-        validation.check_real("chance", self.chance, above=0, below=1, least=True)
+        validation.check_real("delta_share", self.delta_share, above=0, below=1, least=True)
         validation.check_one_of("mechanism", self.mechanism, [GAUSSIAN, EXPONENTIAL])
 
     @property

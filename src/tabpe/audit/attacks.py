@@ -8,8 +8,9 @@ One run answers for all canaries at once, so this is the cheapest look at a whol
 - `BoundaryCanaries`: each canary is the only row at one end of one column, so that it shows in
   bounds that were read off the data: a canary that the released schema reaches is guessed to be in.
 
-A promise with delta may give away everything with a chance of delta, which one run can not tell
-from a broken promise. So these runs promise a delta far below the chance of a false alarm.
+A guarantee with delta may give away everything with probability delta, which one run can not tell
+from a violated guarantee. So these runs guarantee a delta far below the probability of a false
+alarm.
 
 From scores to findings: which rows look present, and which noise looks alike.
 
@@ -24,14 +25,14 @@ which no other score beats if the noise is Gaussian and independent.
 Where a row has several votes, as many candidates stand close together, and a row sits on the first
 of them, or none does. The score is the sum over these, and over all times that they are voted on.
 
-For a promise to users, a user has rows on several candidates, in several classes, or none at
+For a user-level guarantee, a user has rows on several candidates, in several classes, or none at
 all. The score is the sum over all of these, and a user is one sample.
 
 What that sum can not see is noise that repeats: between rounds, where it would cancel out of a
 difference, or between runs. So the noise of a cell, which is its votes less their mean over cells
 alike, must be uncorrelated between rounds, and with that of a second run.
 
-Tables of columns, seen from inside: what many tables tell about a row.
+1-way marginals, seen from inside: what many tables tell about a row.
 
 Every row falls into a cell of its own, the same in each table, and half of all cells have a row, by
 chance. So the tables hold thousands of answers to the question whether a row is there, as
@@ -100,12 +101,12 @@ class ScatteredCanaries:
         """Return what one release shows about who is in it."""
         places = np.random.default_rng().random((self.canaries, self.columns))
         coins = _toss_coins(self.canaries)
-        promised = PrivacyClaim(claim.epsilon, DELTA)
+        guaranteed = PrivacyClaim(claim.epsilon, DELTA)
         # More candidates than rows, and many small steps: without noise all but a few rows in a
-        # thousand are told apart.
+        # thousand are distinguished.
         config, size = Evolution(rounds=30, mutation_final=0.005), 3 * self.canaries // 5
         model = system.release(
-            self._build_table(places[coins]), self._schema, promised, config, size
+            self._build_table(places[coins]), self._schema, guaranteed, config, size
         )
         made = np.column_stack(model.sample().columns)
         distances = np.linalg.norm(places[:, None] - made, axis=2).min(axis=1)
@@ -115,7 +116,7 @@ class ScatteredCanaries:
             compute_bound_by_guesses(number, 2 * sure, self.canaries, DELTA)
             for number in (2 * sure, right)
         )
-        return [EpsilonLowerBound("canaries: places", promised, shown, visible, 2 * sure)]
+        return [EpsilonLowerBound("canaries: places", guaranteed, shown, visible, 2 * sure)]
 
     @property
     def _names(self) -> list[str]:
@@ -133,7 +134,7 @@ class ScatteredCanaries:
 class BoundaryCanaries:
     """Canaries that are each the only row at an end of a column.
 
-    How many guesses it takes to refute a promise grows with e^epsilon, and so does the number of
+    How many guesses it takes to refute a guarantee grows with e^epsilon, and so does the number of
     runs; but it ends as soon as too many guesses are wrong for that, which is at once if the schema
     does not depend on the rows. Ending early can spare a system, never accuse it.
 
@@ -147,20 +148,20 @@ class BoundaryCanaries:
 
     def audit(self, system: AuditedSystem, claim: PrivacyClaim) -> list[EpsilonLowerBound]:
         """Return what released schemas show about who is in the table."""
-        promised = PrivacyClaim(claim.epsilon, DELTA)
+        guaranteed = PrivacyClaim(claim.epsilon, DELTA)
         needed = min(self.guesses, count_guesses_needed(claim.epsilon))
         columns = min(self.columns, -(-needed // 2))
         runs = -(-needed // (2 * columns))
         right = done = 0
         while done < runs:
-            right += _count_right_guesses(system, promised, columns)
+            right += _count_right_guesses(system, guaranteed, columns)
             done += 1
-            if not _may_refute(right, 2 * columns * done, 2 * columns * runs, promised):
+            if not _may_refute(right, 2 * columns * done, 2 * columns * runs, guaranteed):
                 break
         made, planned = 2 * columns * done, 2 * columns * runs
         visible = compute_bound_by_guesses(planned, planned, planned, DELTA)
         shown = compute_bound_by_guesses(right, made, made, DELTA)
-        return [EpsilonLowerBound("canaries: bounds", promised, shown, visible, made)]
+        return [EpsilonLowerBound("canaries: bounds", guaranteed, shown, visible, made)]
 
 
 def _count_right_guesses(system: AuditedSystem, claim: PrivacyClaim, columns: int) -> int:
@@ -183,7 +184,7 @@ def _build_edge_table(coins: Coins, names: list[str]) -> pa.Table:
 
 
 def _may_refute(right: int, made: int, of: int, claim: PrivacyClaim) -> bool:
-    """Whether the promise is refuted if all guesses that are still to come are right."""
+    """Whether the guarantee is refuted if all guesses that are still to come are right."""
     most = right + of - made
     return compute_guess_probability(most, of, of, claim.epsilon, claim.delta) <= ALARM
 
@@ -212,7 +213,7 @@ def compute_epsilon_bounds(
         label: What was attacked.
         ins: Scores of rows that were in the table, larger if they look so.
         outs: Scores of rows that were not. Each kind is in random order.
-        claim: What is promised.
+        claim: What is guaranteed.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -300,8 +301,8 @@ class VoteChannel:
 
     Args:
         cells: How many candidates: a power of two.
-        rounds: How many histograms the promise is over.
-        rows_a_user: How many rows a user has, a power of two; None for a promise to rows.
+        rounds: How many histograms the guarantee is over.
+        rows_a_user: How many rows a user has, a power of two; None for a row-level guarantee.
         votes_per_row: For how many candidates a row votes, a power of two.
         repeats: How often each histogram is asked for.
     """
@@ -319,7 +320,7 @@ class VoteChannel:
 
     @property
     def histograms(self) -> int:
-        """How many histograms the promise is over, in each of which a row counts once."""
+        """How many histograms the guarantee is over, in each of which a row counts once."""
         return self.rounds * self.votes_per_row * self.repeats
 
     def audit(self, system: AuditedSystem, claim: PrivacyClaim, label: str) -> list[Finding]:
@@ -327,7 +328,7 @@ class VoteChannel:
 
         Args:
             system: What is audited.
-            claim: What it promises over all rounds.
+            claim: What it guarantees over all rounds.
             label: How findings call the channel.
         """
         occupied = choose_half(self.samples)
@@ -456,7 +457,7 @@ class MarginalChannel:
 
         Args:
             system: What is audited.
-            claim: What it promises over all tables.
+            claim: What it guarantees over all tables.
             label: How findings call them.
         """
         occupied = choose_half(self.cells)

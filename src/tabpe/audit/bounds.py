@@ -1,11 +1,11 @@
 """How large epsilon must be, given what an attack got right and wrong: statistics alone.
 
 Every bound here holds with confidence `1 - alarm`: a mechanism that keeps (epsilon, delta) shows
-a bound above epsilon with a chance of at most `alarm`, whatever the attack.
+a bound above epsilon with probability at most `alarm`, whatever the attack.
 
 - `compute_bound_by_errors`: from error rates alone, for any mechanism.
 - `compute_bound_by_gaussian_errors`: the same rates, read as those of a Gaussian mechanism. It sees
-  much more, and is a bound for mechanisms that are Gaussian, as the votes of tabpe promise to be.
+  much more, and is a bound for mechanisms that are Gaussian, as the votes of tabpe are said to be.
 - `compute_bound_by_guesses`: from the guesses about many rows of one run.
 """
 
@@ -66,7 +66,7 @@ class AttackErrors:
     def compute_limits(self, alarm: float) -> tuple[float, float]:
         """Return upper limits of both error rates (Clopper and Pearson 1934).
 
-        Each is exceeded with a chance of at most `alarm / 2`.
+        Each is exceeded with probability at most `alarm / 2`.
         """
         from scipy.stats import beta
 
@@ -81,7 +81,7 @@ def compute_bound_by_errors(
 ) -> float:
     """Return a lower bound on epsilon at `delta`, for any mechanism.
 
-    A row is found with a chance of at most e^epsilon times that of a false alarm, plus delta, and
+    A row is found with probability at most e^epsilon times that of a false alarm, plus delta, and
     left out with at most e^epsilon times that of a miss, plus delta.
 
     Example:
@@ -143,7 +143,7 @@ def compute_bound_by_guesses(
     """Return a lower bound on epsilon from guesses about many rows (Steinke et al. 2023).
 
     Each of the canaries was in the table by a fair coin of its own. Given the release, and the
-    coins before, a coin is as guessed with a chance of at most p = e^epsilon / (1 + e^epsilon):
+    coins before, a coin is as guessed with probability at most p = e^epsilon / (1 + e^epsilon):
     that is what epsilon says about one row. So with delta = 0 the number of right guesses is at
     most W, binomial with parameters `guesses` and p. Delta adds to it an integer F, independent
     of W, of mean at most 2 delta `canaries`. With alpha the largest P(v - i <= W < v) / i,
@@ -159,7 +159,7 @@ def compute_bound_by_guesses(
         right: How many guesses were right, v.
         guesses: How many were made; an attack may abstain.
         canaries: Of how many rows.
-        delta: The delta of the promise.
+        delta: The delta of the guarantee.
         alarm: One minus the confidence.
 
     Example:

@@ -12,17 +12,17 @@ from tabpe.audit.bounds import ALARM, SCORES_ALARM
 
 WIDTH = 80
 _MEANING = """\
-'shown' is a lower bound on epsilon: attacks on the audited code prove, but for a chance of \
+'shown' is a lower bound on epsilon: attacks on the audited code prove, except with probability \
 {alarm:g}, that epsilon is at least that. 'visible' is the most that this attack could have shown \
-with so many samples; a claim beyond is out of its sight. A bound above the claim refutes the \
-promise, and so does noise that repeats, or a row that moves a histogram by a length (L2) of more \
-than one. A bound under the claim proves nothing: an audit can refute a promise, never prove it. \
-What proves this one is in docs/privacy.md."""
+with so many samples; it can not refute a claim beyond that. A bound above the claim refutes the \
+guarantee, and so does noise that repeats, or a row that changes a histogram by more than 1 in L2 \
+norm. A bound below the claim proves nothing: an audit can refute a guarantee, never prove it. The \
+proof of this one is in docs/privacy.md."""
 
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """What is promised.
+    """What is guaranteed.
 
     Args:
         epsilon: The epsilon.
@@ -39,7 +39,7 @@ class EpsilonLowerBound:
 
     Args:
         test: What was attacked, and how.
-        claim: What was promised there.
+        claim: What was guaranteed there.
         epsilon: The lower bound.
         visible: The largest bound that the attack could have shown.
         samples: How many rows, runs or guesses it rests on.
@@ -157,7 +157,7 @@ class AuditReport:
 
     Args:
         system: What was audited.
-        claim: The promise that was asked for.
+        claim: The guarantee that was asked for.
         findings: What each test found.
 
     Example:
@@ -175,12 +175,12 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether no test refutes the promise."""
+        """Whether no test refutes the guarantee."""
         return not self.refuting
 
     @property
     def refuting(self) -> tuple[str, ...]:
-        """The tests that refute the promise."""
+        """The tests that refute the guarantee."""
         return tuple(finding.test for finding in self.findings if not finding.holds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class AuditReport:
     def __str__(self) -> str:
         verdict = "nothing refutes it" if self.holds else "REFUTED"
         claim = f"epsilon {self.claim.epsilon:g}, delta {self.claim.delta:g}"
-        head = [f"The promise of {claim}, {self.system}: {verdict}", ""]
+        head = [f"The guarantee of {claim}, {self.system}: {verdict}", ""]
         titles = ("shown", "visible", "claim", "verdict")
         rows = [_format_line("test", "samples", titles)]
         rows += [_format_line(f.test, f"{f.samples:,}", f.cells) for f in self.findings]

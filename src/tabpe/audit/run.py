@@ -45,7 +45,7 @@ class AuditEffort:
         places: One run, with canaries that are near to synthetic rows or not.
         edges: Runs with canaries at the bounds of columns.
         soft_channel: The votes where a row has several, and each histogram is asked for twice.
-        columns: Tables of columns.
+        columns: 1-way marginals.
         fitted_game: Many small runs of the strategy of the usual preset.
         storage: Neighbouring tables in many storage forms.
     """
@@ -73,15 +73,15 @@ def audit(
     effort: AuditEffort | None = None,
     on_test: OnTest = lambda _: None,
 ) -> AuditReport:
-    """Attack the promise of this installation, and return what that shows.
+    """Attack the guarantee of this installation, and return what that shows.
 
     Made-up tables go through the code that makes releases: the calibration, the account, the
     votes, both sources of noise, and whole runs of `TabPE`. No private table is needed. Of correct
-    code all tests together refute the promise with a chance below one in a million.
+    code all tests together refute the guarantee with a probability below one in a million.
 
     Args:
-        epsilon: The promise to attack.
-        delta: The promise to attack. Tests of single runs promise a smaller one.
+        epsilon: The guarantee to attack.
+        delta: The guarantee to attack. Tests of single runs guarantee a smaller one.
         effort: How many samples are taken.
         on_test: Called with the name of each test before it begins.
 
@@ -121,12 +121,12 @@ def audit_broken(
 ) -> tuple[AuditReport, ...]:
     """Return what the same tests show about systems that are broken on purpose.
 
-    The promise of each should be refuted: what `audit` does not see in these it would not see in
+    The guarantee of each should be refuted: what `audit` does not see in these it would not see in
     tabpe either.
 
     Args:
-        epsilon: The promise that is broken.
-        delta: The promise that is broken.
+        epsilon: The guarantee that is broken.
+        delta: The guarantee that is broken.
         effort: How many samples are taken.
         on_test: Called with the name of each test before it begins.
     """
@@ -158,8 +158,8 @@ def _check_claim(epsilon: float, delta: float) -> PrivacyClaim:
     low, high = EPSILONS
     if not low <= epsilon <= high:
         raise ParameterError(
-            f"epsilon={epsilon:g}: an audit serves promises from {low:g} to {high:g}: its samples "
-            f"do not tell others from broken ones."
+            f"epsilon={epsilon:g}: expected {low:g} to {high:g}: the samples of an audit do not "
+            f"distinguish others from broken ones."
         )
     return PrivacyClaim(float(epsilon), float(delta))
 

@@ -55,7 +55,7 @@ class AuditedSystem:
     def release(
         self, table: pa.Table, schema: Schema, claim: PrivacyClaim, config: Strategy, size: int
     ) -> TabPE:
-        """Return a model fitted to the table, which is public if the promise holds.
+        """Return a model fitted to the table, which is public if the guarantee holds.
 
         All that a user can set is the same in every call, the seed of the search included.
         """

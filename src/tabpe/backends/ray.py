@@ -54,7 +54,7 @@ class ShardActor:
     Args:
         index: Which shard it is.
         part: Its part of the table.
-        common: Who is a user, if the promise is to users, and what it may use of its machine.
+        common: Who is a user, for a user-level guarantee, and what it may use of its machine.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RayShardPool:
 
     Args:
         parts: The parts of the table; each user must be in one of them.
-        unit: Who is a user, if the promise is to users.
+        unit: Who is a user, for a user-level guarantee.
         resources: What each shard may use of its machine.
         on_ready: Called with how many shards have answered, and how many there are.
         on_close: Called when the shards are let go.
@@ -146,9 +146,9 @@ class RayShardPool:
         answers: dict[int, Any] = {}
         failures: list[ShardFailure] = []
         while waiting:
-            (told,), _ = self._ray.wait(list(waiting), num_returns=1)
-            number, answer = waiting.pop(told)
-            failed, is_lost = self._read_status(told)
+            (done,), _ = self._ray.wait(list(waiting), num_returns=1)
+            number, answer = waiting.pop(done)
+            failed, is_lost = self._read_status(done)
             if is_lost:
                 self._restart_actor(number)
                 waiting |= [self._send_query(number, sent)]
@@ -162,8 +162,8 @@ class RayShardPool:
         return [answers[number] for number in range(self.shards)]
 
     def _send_query(self, number: int, sent: Any) -> tuple[Any, tuple[int, Any]]:
-        told, answer = self._actors[number].answer.options(num_returns=2).remote(sent)
-        return told, (number, answer)
+        status, answer = self._actors[number].answer.options(num_returns=2).remote(sent)
+        return status, (number, answer)
 
     def _read_status(self, status: Any) -> tuple[ShardFailure | None, bool]:
         """Return what a shard says of its answer, and whether it was lost before it could."""
@@ -189,8 +189,8 @@ class RayShardPool:
                 self._actors[place * stride].sum_answers.options(num_returns=2).remote(*group)
                 for place, group in enumerate(groups)
             ]
-            for told, _ in sums:
-                failed, is_lost = self._read_status(told)
+            for status, _ in sums:
+                failed, is_lost = self._read_status(status)
                 if is_lost:
                     return None
                 if failed is not None:
@@ -241,7 +241,7 @@ def open_ray_backend(
 
     Args:
         source: The table.
-        unit: Who is a user, if the promise is to users; None if every row is one of its own.
+        unit: Who is a user, for a user-level guarantee; None if every row is one of its own.
         resources: Where the cluster is, how many workers to use, and what of each machine.
         on_ready: Called with how many shards have answered, and how many there are.
     """
@@ -302,15 +302,15 @@ def _start_cluster(ray: Any, resources: Resources) -> Callable[[], Any]:
 
 
 def _make_local_environment() -> dict[str, str]:
-    """Return what to tell Ray by its environment; what the user set there is left as it is."""
+    """Return the environment of Ray; what the user set there is left as it is."""
     # By its name for other systems, but on Linux too Ray then listens on the loopback address.
-    told = {_MANY_MACHINES: "0"}
+    variables = {_MANY_MACHINES: "0"}
     if _AUTH_MODE not in os.environ:
-        told[_AUTH_MODE] = "token"
+        variables[_AUTH_MODE] = "token"
         if not any(name in os.environ for name in _AUTH_TOKENS):
             # Ray would write one into the home folder.
-            told[_AUTH_TOKENS[0]] = secrets.token_hex(32)
-    return told
+            variables[_AUTH_TOKENS[0]] = secrets.token_hex(32)
+    return variables
 
 
 def _apply_environment(ray: Any, undo: ExitStack, variables: Mapping[str, str]) -> None:

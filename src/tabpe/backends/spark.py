@@ -6,7 +6,7 @@ numbers, and these are added up in a tree. Spark itself computes a partition ane
 its executor, and takes one result of a task that ran twice. What it can not know is checked by
 `tabpe.backends.cluster`: that each partition is in the sum once, with the rows that it had.
 
-Privacy: nothing is told by the way: no accumulator, no counter, no log. No error is raised on
+Privacy: nothing leaks on the way: no accumulator, no counter, no log. No error is raised on
 a worker, because Spark writes the words of errors into its logs, and shows them to the driver.
 
 A session that is started here ends with the run, and says nothing in the terminal: Spark and the
@@ -69,7 +69,7 @@ class WorkerSettings:
     """What all workers know.
 
     Args:
-        unit: Who is a user, if the promise is to users.
+        unit: Who is a user, for a user-level guarantee.
         resources: What a shard may use of its machine.
         shards: How many there are.
     """
@@ -85,7 +85,7 @@ class SparkShardPool:
     Args:
         sources: An RDD of which each partition holds one `Source`, a part of the table; each
             user must be in one of them.
-        unit: Who is a user, if the promise is to users.
+        unit: Who is a user, for a user-level guarantee.
         resources: What each shard may use of its machine.
         on_ready: Called with how many shards have answered, and how many there are.
         on_close: Called when the shards are let go.
@@ -391,7 +391,7 @@ def open_spark_backend(
     Args:
         source: The table: a data frame of Spark; files, which driver and workers must find under
             the same paths; or what is in memory here, which is sent to them.
-        unit: Who is a user, if the promise is to users; None if every row is one of its own.
+        unit: Who is a user, for a user-level guarantee; None if every row is one of its own.
         resources: Where the cluster is, and how many of its cores to use.
         on_ready: Called with how many shards have answered, and how many there are.
     """

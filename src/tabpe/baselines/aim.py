@@ -167,12 +167,12 @@ class AIMRound:
 
     @property
     def choosing(self) -> str:
-        """The item of its choice on the bill."""
+        """The name of the spend of its choice."""
         return f"choices, level {self.level}"
 
     @property
     def measuring(self) -> str:
-        """The item of its measurement on the bill."""
+        """The name of the spend of its measurement."""
         return f"marginals, level {self.level}"
 
     def compute_noise(self, cells: int) -> float:

@@ -68,7 +68,7 @@ _MECHANISMS = {PRIVTREE: EXPONENTIAL, QUANTILE: GAUSSIAN}
 
 
 def plan_bins(kind: str, encoder: Encoder) -> tuple[BudgetShare, ...]:
-    """Return the plan of `buy`: one part, or none if all bins are free.
+    """Return what bins cost: one part, or none if all bins are free.
 
     Args:
         kind: One of `KINDS`.
@@ -212,7 +212,7 @@ class SynthesisMethod(Protocol):
         name: What it is called.
         adaptive: Whether what it asks for, how often or with which noise follows from earlier noisy
             answers. Such a method is accounted for by a filter; others by their plan.
-        binned: Whether it needs bins of numbers; if not, none are bought.
+        binned: Whether it needs bins of numbers; if not, none are estimated.
     """
 
     name: ClassVar[str]
@@ -244,7 +244,7 @@ ADAPTIVE_ACCOUNTANT = (
 PLANNED_ACCOUNTANT = f"{ACCOUNTANT}; choices by the exponential mechanism as bounded range"
 SEED_POLICY = "random_state drives all that is not noise; noise and private choices take no seed"
 UNUSED = "not used"
-# Which part of the budget the number of rows takes, if it is bought.
+# Which part of the budget the number of rows takes, if it is measured.
 _ROWS_SHARE = 0.01
 
 
@@ -340,7 +340,7 @@ def certify_baseline(
     """Return the certificate of a finished run of a baseline."""
     spends, epsilon = _compose_spends(agreed)
     if epsilon > agreed.epsilon:
-        raise BudgetError(f"epsilon={agreed.epsilon:g}: the bill comes to {epsilon:g}.")
+        raise BudgetError(f"epsilon={agreed.epsilon:g}: the spends compose to {epsilon:g}.")
     return certify(
         epsilon=epsilon,
         requested_epsilon=agreed.epsilon,
@@ -362,18 +362,18 @@ def certify_baseline(
 
 
 def _compose_spends(agreed: BaselineTerms) -> tuple[tuple[Spend, ...], float]:
-    """Return all that was agreed on, and what it promises.
+    """Return all that was agreed on, and what it guarantees.
 
-    The promise of a filter is that of its limit, so what is left of it is on the bill too.
+    The guarantee of a filter is that of its limit, so what is left of it is among the spends too.
     """
     account = agreed.account
     if not isinstance(account, PrivacyFilter):
         return account.authorized, compose_epsilon(account.authorized, agreed.delta)
     unused = account.left
-    bill = account.authorized
+    spends = account.authorized
     if unused > 1e-9 * account.limit:
-        bill += (Spend(UNUSED, unused**-0.5, 1),)
-    return bill, compute_epsilon_from_loss(account.limit, agreed.delta)
+        spends += (Spend(UNUSED, unused**-0.5, 1),)
+    return spends, compute_epsilon_from_loss(account.limit, agreed.delta)
 
 
 def _list_assumptions(agreed: BaselineTerms) -> tuple[str, ...]:
@@ -381,8 +381,8 @@ def _list_assumptions(agreed: BaselineTerms) -> tuple[str, ...]:
     return ("the schema",) if rows is None else ("the schema", f"the number of rows, {rows:,}")
 
 
-def _list_notes(bill: tuple[Spend, ...]) -> tuple[str, ...]:
-    if not any(item.mechanism == EXPONENTIAL for item in bill):
+def _list_notes(spends: tuple[Spend, ...]) -> tuple[str, ...]:
+    if not any(item.mechanism == EXPONENTIAL for item in spends):
         return ()
     return ("items by the exponential mechanism have sigma = 2 / range of their losses",)
 
@@ -402,14 +402,14 @@ class Baseline(Fitted):
     Args:
         method: Which method, with its hyperparameters, such as `AIM(degree=3)`.
         epsilon: The privacy budget.
-        delta: The chance that the promise fails; None for 1 / (n ln n) with n = `public_rows`.
+        delta: The delta of the guarantee; None for 1 / (n ln n) with n = `public_rows`.
         label: The label; None for the one of the schema.
         n_samples: How many rows to make; None for as many as there are private ones.
         bins: How numbers are cut into bins: `privtree`, `quantile` or `uniform`. A method that
-            needs no bins buys none.
-        bins_budget: Which part of the budget bins take that are bought.
+            needs no bins estimates none.
+        bins_budget: Which part of the budget bins take that are estimated.
         most_bins: The most bins of a column.
-        public_rows: The number of private rows, if that is public; None to buy it.
+        public_rows: The number of private rows, if that is public; None to measure it.
         noise: `opendp`, or a source of noise for tests.
         random_state: Seed of all that is not noise. It never seeds the noise.
 

@@ -1,6 +1,6 @@
 """`Domain`: a table after discretisation, and the way back from codes to rows.
 
-Everything here is public: axes are cut by the schema or by what was bought.
+Everything here is public: axes are cut by the schema or by what was estimated.
 """
 
 from __future__ import annotations

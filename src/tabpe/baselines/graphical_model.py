@@ -96,13 +96,13 @@ class MessagePasser:
     def compute_marginals(self, potentials: Sequence[Floats]) -> Tables:
         """Return the counts of all cliques."""
         beliefs = [table.copy() for table in potentials]
-        told: dict[int, Floats] = {}
+        sent: dict[int, Floats] = {}
         for edge in reversed(self.edges):
-            told[edge.child] = _sum_logs(beliefs[edge.child], edge.summed)
-            beliefs[edge.parent] += told[edge.child].reshape(edge.parent_shape)
+            sent[edge.child] = _sum_logs(beliefs[edge.child], edge.summed)
+            beliefs[edge.parent] += sent[edge.child].reshape(edge.parent_shape)
         for edge in self.edges:
             heard = _sum_logs(beliefs[edge.parent], edge.parent_summed).reshape(edge.shape)
-            beliefs[edge.child] += heard - told[edge.child].reshape(edge.shape)
+            beliefs[edge.child] += heard - sent[edge.child].reshape(edge.shape)
         return [self._normalise_belief(belief) for belief in beliefs]
 
     def _normalise_belief(self, belief: Floats) -> Floats:

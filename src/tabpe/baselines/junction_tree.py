@@ -121,9 +121,9 @@ class CliqueForest:
         own = {a for a in self.cliques[place] if a in wanted and a not in shared}
         if not branches and not own:
             return None
-        told = own.union(*(set(attributes) for attributes, _ in branches))
-        needed = tuple(a for a in self.cliques[place] if a in told or a in shared)
-        kept = tuple(sorted(set(shared) | (told & wanted)))
+        covered = own.union(*(set(attributes) for attributes, _ in branches))
+        needed = tuple(a for a in self.cliques[place] if a in covered or a in shared)
+        kept = tuple(sorted(set(shared) | (covered & wanted)))
         return kept, _multiply_factors(
             [(needed, self._condition_shares(place, shared, needed)), *branches], kept
         )

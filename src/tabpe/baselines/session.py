@@ -83,7 +83,7 @@ class BaselineSession:
         and the estimated counts.
 
         Args:
-            part: The item of the bill.
+            part: The name of the spend.
             cliques: What to choose from.
             estimates: Estimated counts of each, in its shape.
             weights: Above 0 and at most 1; None for 1 each.

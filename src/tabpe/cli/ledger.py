@@ -152,7 +152,7 @@ def _show_entry(entry: RunEntry) -> None:
     time = (entry.closed_at or entry.reserved_at)[:16].replace("T", " ")
     certificate = "-" if entry.certificate_sha256 is None else entry.certificate_sha256[:8]
     head = f"  {time}  {entry.state:<8}  {certificate:<8}  "
-    spends = [f"{spend.times} x {spend.name} (sigma {spend.sigma:.4g})" for spend in entry.bill]
+    spends = [f"{spend.times} x {spend.name} (sigma {spend.sigma:.4g})" for spend in entry.spends]
     # A spend is not broken across lines.
     joined = ", ".join(spend.replace(" ", _NO_BREAK) for spend in spends)
     lines = textwrap.wrap(joined, _WIDTH - len(head), break_long_words=False)

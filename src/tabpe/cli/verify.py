@@ -54,8 +54,8 @@ def _print_verification(found: Verification) -> None:
     if not found.holds or found.guarantee is None:
         typer.echo("\nThe certificate does not hold: do not rely on it.")
         return
-    _print_list("Guaranteed", found.guarantee.promised)
-    _print_list("Not guaranteed", found.guarantee.not_promised)
+    _print_list("Guaranteed", found.guarantee.guaranteed)
+    _print_list("Not guaranteed", found.guarantee.not_guaranteed)
     _print_list("Not checked", found.not_checked)
 
 

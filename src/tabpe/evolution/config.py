@@ -30,11 +30,11 @@ SCHEDULES = ("polynomial", "linear")
 STEPS = ("gaussian", "uniform")
 MOST_VOTES = 16
 MOST_TILTED = 200
-COLUMNS = "tables of columns"
-PAIRS = "tables of pairs"
+COLUMNS = "1-way marginals"
+PAIRS = "2-way marginals"
 # The setting that is the share of the budget of each.
 SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
-VOTES_OR_TABLES = "votes, or tables of columns"
+VOTES_OR_TABLES = "votes, or 1-way marginals"
 # In so many columns all rows are about equally far from each other, and votes may carry no
 # information: after a trial of some rounds the rest of the budget can go to 1-way marginals.
 WIDE, TRIAL = 40, 2

@@ -42,7 +42,7 @@ _ENCODINGS = {
 _SOURCES = {
     Source.PUBLIC: "declared public",
     Source.DATA: "read from the private data, not covered by the guarantee",
-    Source.BOUGHT: "estimated privately",
+    Source.ESTIMATED: "estimated privately",
 }
 _TYPES: tuple[tuple[type[Column], str], ...] = (
     (Boolean, "sc:Boolean"),
@@ -245,7 +245,7 @@ def _describe_role(schema: Schema, column: Column) -> str:
 
 def _describe_source(column: Column) -> str:
     words = _SOURCES[column.source]
-    return f"{words}: {', '.join(column.bought)}" if column.bought else words
+    return f"{words}: {', '.join(column.estimated)}" if column.estimated else words
 
 
 _CONTEXT: dict[str, Any] = {

@@ -25,7 +25,7 @@ that was left, if there was a choice to be made about it.
    b, with a slope of at most 1 / scale. A bin that could not be halved has none.
 
 So all losses lie between -1 / scale and `up`: an interval of width up + 1 / scale. That is what the
-price of a choice follows from (`tabpe.accounting.pld`), from both of the neighbours. Where the
+cost of a choice follows from (`tabpe.accounting.pld`), from both of the neighbours. Where the
 growth ends early, or in which order bins are looked at, depends on earlier choices alone.
 
 PrivTree (Zhang, Xiao and Xie, 2016) adds Laplace noise in the place of the choice, for pure
@@ -52,7 +52,7 @@ from tabpe.errors import TabpeError
 if TYPE_CHECKING:
     from tabpe.measurement.session import PrivateSession
 
-# A bin that holds nothing is halved with a chance of 1 / (1 + e^RATIO); with ln 2, as in PrivTree,
+# A bin that holds nothing is halved with probability 1 / (1 + e^RATIO); with ln 2, as in PrivTree,
 # that is one in three. On Adult and Artificial Characters, 2 made up to three times fewer bins,
 # which fit as well at epsilon 1; at 0.1 they fit a little worse on Artificial Characters.
 RATIO = 2.0

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def compute_release_threshold(sigma: float, delta_share: float, length: int = 1) -> int:
-    """Return the noisy count above which a value is told.
+    """Return the noisy count above which a value is released.
 
-    Privacy: a value that one row alone holds is told with at most the given chance. Its count is 1,
-    and noise N of the discrete Gaussian is sub-Gaussian: E exp(sN) <= exp(s^2 sigma^2 / 2) for all
-    s. So P(N >= t) <= exp(-st + s^2 sigma^2 / 2) for s > 0. With s = t / sigma^2 that is
-    exp(-t^2 / (2 sigma^2)), which is the chance for t = sigma sqrt(2 ln(1 / chance)). Noise from a
-    table is sub-Gaussian too. What follows for neighbours is claim 5 of docs/privacy.md.
+    Privacy: a value that one row alone holds is released with probability p = `delta_share` at
+    most. Its count is 1, and noise N of the discrete Gaussian is sub-Gaussian: E exp(sN) <=
+    exp(s^2 sigma^2 / 2) for all s. So P(N >= t) <= exp(-st + s^2 sigma^2 / 2) for s > 0. With s =
+    t / sigma^2 that is exp(-t^2 / (2 sigma^2)), which is p for t = sigma sqrt(2 ln(1 / p)). Noise
+    from a table is sub-Gaussian too. What follows for neighbours is claim 5 of docs/privacy.md.
 
     Args:
         sigma: Scale of the noise, in the parts of `length`.
-        delta_share: The chance.
+        delta_share: The probability.
         length: The most that one row, or one user, adds to a count.
 
     Example:
@@ -59,8 +59,8 @@ def measure_histograms(session: PrivateSession, spend: Spend, query: ColumnQuery
     """Return the noisy histogram of each column of a query, where a row or a user counts one.
 
     Privacy: each column is charged once. The cells of a histogram are public: kinds, powers of two,
-    bins, or values that are declared. So none is told by having a count, and no part of delta is
-    taken, as `measure_values` does.
+    bins, or values that are declared. So none is revealed by having a count, and no part of delta
+    is taken, as `measure_values` does.
     """
     item = session.account.charge_spend(spend, query.count)
     exact, scale = session.backend.answer(query).value, session.neighbours.scale
@@ -73,18 +73,18 @@ def measure_values(
     """Return the values of each column whose noisy counts are above a threshold, with these counts.
 
     Privacy: noise is added to every value that occurs. One that occurs in both of two neighbours is
-    a cell like any other. One that a single row holds, or a single user, is told with the chance
-    that the account was charged for, at most (`compute_release_threshold`). Values that are not
-    told leave no trace. The answer is sorted, so it does not tell in which order the rows stand.
+    a cell like any other. One that a single row holds, or a single user, is released with the
+    probability that the account was charged for, at most (`compute_release_threshold`). Values that
+    are not released leave no trace. The answer is sorted: the order of rows does not matter.
     """
     item = session.account.charge_spend(spend, query.count)
-    if not item.chance:
-        raise TabpeError(f"{VALUES}: without a chance that a value is told there is no threshold.")
+    if not item.delta_share:
+        raise TabpeError(f"{VALUES}: no part of delta was charged for releasing values.")
     length = session.neighbours.scale
-    above = compute_release_threshold(item.sigma * length, item.chance, length)
+    above = compute_release_threshold(item.sigma * length, item.delta_share, length)
     found = {}
     for name, counts in session.backend.answer(query).value.items():
         counted = session.add_noise(np.array(list(counts.values()), dtype=np.int64), item)
-        told = zip(counts, counted.tolist(), strict=True)
-        found[name] = dict(sorted((v, count / length) for v, count in told if count > above))
+        noisy = zip(counts, counted.tolist(), strict=True)
+        found[name] = dict(sorted((v, count / length) for v, count in noisy if count > above))
     return found

@@ -25,7 +25,7 @@ class LedgerCharge:
     Args:
         ledger: The ledger.
         dataset: The name of the data set in it.
-        unit: The column of user ids, if the promise is to users.
+        unit: The column of user ids, for a user-level guarantee.
     """
 
     ledger: Ledger
@@ -42,7 +42,7 @@ class LedgerCharge:
     def hold_reservation(
         self,
         run: str,
-        bill: Sequence[Spend],
+        spends: Sequence[Spend],
         neighbours: NeighboringRelation,
         sampling_error: float,
         may_refund: Callable[[], bool],
@@ -53,11 +53,11 @@ class LedgerCharge:
         """Hold what a run may cost, from before its first read on.
 
         Privacy: whatever happens, what was reserved stays charged, but for one case: the run fails
-        before a private row was read, and so can never have told anything.
+        before a private row was read, and so can never have revealed anything.
 
         Args:
             run: The name of the run; one that goes on after a crash is not charged again.
-            bill: What it may measure at most.
+            spends: What it may measure at most.
             neighbours: The relation that it is for.
             sampling_error: How far a draw of its noise may be from exact.
             may_refund: Whether no private row has been read.
@@ -66,10 +66,10 @@ class LedgerCharge:
         """
         entry = self.ledger.reserve(
             self.dataset,
-            bill,
+            spends,
             neighbours,
             unit=self.unit,
-            slack=sampling_error,
+            sampling_error=sampling_error,
             entry_id=run,
             start=start,
             adaptive=adaptive,
@@ -78,7 +78,7 @@ class LedgerCharge:
             yield entry
         except BaseException:
             if entry.state == "reserved" and may_refund():
-                with suppress(LedgerError):  # then it stays charged, and why the run failed is told
+                with suppress(LedgerError):  # then it stays charged, and why the run failed is said
                     self.ledger.refund(entry.id)
             raise
 
@@ -90,7 +90,7 @@ class LedgerCharge:
         """
         named = replace(certificate, ledger=LedgerEntry(self.dataset, entry.id))
         token = None if entry.progress is None else entry.progress.token
-        self.ledger.spend(entry.id, named.bill, named.digest, token)
+        self.ledger.spend(entry.id, named.spends, named.digest, token)
         return named
 
 

@@ -309,7 +309,7 @@ class PrivateSession:
         self, spend: Spend, times: int, *counts: NDArray[np.int64], choice: Any = None
     ) -> None:
         arrays = {str(place): part for place, part in enumerate(counts)}
-        text = {"item": {**spend.to_dict(), "times": times}, "told": choice}
+        text = {"item": {**spend.to_dict(), "times": times}, "choice": choice}
         self.transcript.add_answer(text, arrays)
 
     def _ask_once(self, spend: Spend, ask: Callable[[], PlainAnswer]) -> PlainAnswer:

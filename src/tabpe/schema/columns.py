@@ -1,7 +1,7 @@
 """Column types: frozen values that say which cells a column may hold.
 
 All their fields are assumed to be public. A field that was read from the data instead is marked by
-`source=Source.DATA`, one that was estimated with a part of the budget by `source=Source.BOUGHT`.
+`source=Source.DATA`, one that was estimated with a part of the budget by `source=Source.ESTIMATED`.
 The certificate repeats the marks.
 
 The scale of a number says which values are close to each other: two amounts that differ by 10 are
@@ -61,12 +61,12 @@ _LEAST_SCALED = 1e-300
 FieldFault = tuple[str, Any, str]
 
 
-def find_scale_fault(column: Integer | Float, *, bought: bool) -> FieldFault | None:
+def find_scale_fault(column: Integer | Float, *, estimated: bool) -> FieldFault | None:
     """Return a field that does not fit, its value and what is expected; None if all do.
 
     Args:
         column: A numeric column with parsed quantiles, or without any.
-        bought: Whether the quantiles were estimated privately: they may be few then, since most
+        estimated: Whether the quantiles were estimated privately: they may be few then, since most
             rows can share one value.
 
     Example:
@@ -86,7 +86,7 @@ def find_scale_fault(column: Integer | Float, *, bought: bool) -> FieldFault | N
             "values from min to max that divide rows into equal parts, or estimate them privately"
         )
         return "quantiles", None, f"{then} (docs/how-to/private-schema.md)"
-    return _find_quantiles_fault(column, column.quantiles, bought=bought)
+    return _find_quantiles_fault(column, column.quantiles, estimated=estimated)
 
 
 def parse_quantiles(given: Any, *, whole: bool) -> tuple[float, ...] | None:
@@ -117,7 +117,7 @@ def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
     """
     if scale == LINEAR:
         return plain
-    after = ("quantiles", "source", "bought")
+    after = ("quantiles", "source", "estimated")
     early = {key: value for key, value in plain.items() if key not in after}
     return {**early, "scale": scale, **{key: plain[key] for key in after if key in plain}}
 
@@ -150,7 +150,7 @@ def _is_large(column: Integer | Float) -> bool:
 
 
 def _find_quantiles_fault(
-    column: Integer | Float, quantiles: tuple[float, ...], *, bought: bool
+    column: Integer | Float, quantiles: tuple[float, ...], *, estimated: bool
 ) -> FieldFault | None:
     given, digits = list(quantiles), column.decimals
     rising = all(low < high for low, high in itertools.pairwise(quantiles))
@@ -162,7 +162,7 @@ def _find_quantiles_fault(
         )
     if len(quantiles) > MOST_QUANTILES:
         return "quantiles", given, f"at most {MOST_QUANTILES} of them"
-    if len(quantiles) < FEWEST_QUANTILES and not bought:
+    if len(quantiles) < FEWEST_QUANTILES and not estimated:
         return "quantiles", given, "at least two between min and max; or scale: linear"
     if digits is not None and any(round(value, digits) != value for value in quantiles):
         return "quantiles", given, f"at most {digits} decimals, as declared"
@@ -178,7 +178,7 @@ class Source(enum.Enum):
 
     PUBLIC = "public"
     DATA = "data"
-    BOUGHT = "bought"
+    ESTIMATED = "estimated"
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Column:
     Args:
         name: Name of the column.
         source: Where its domain comes from.
-        bought: Which fields were estimated privately, if others were declared; empty for all.
+        estimated: Which fields were estimated privately, if others were declared; empty for all.
         nullable: Whether a cell may be null; if not, a missing one counts as `default`.
         invalid: What a cell that does not fit the column counts as: `clamp` to the nearest bound
             (numbers, dates, times), `null`, `other` (listed values) or `default`. None for the
@@ -199,7 +199,7 @@ class Column:
 
     name: str
     source: Source = field(default=Source.PUBLIC, kw_only=True)
-    bought: tuple[str, ...] = field(default=(), kw_only=True)
+    estimated: tuple[str, ...] = field(default=(), kw_only=True)
     nullable: bool = field(default=False, kw_only=True)
     invalid: str | None = field(default=None, kw_only=True)
     default: Any = field(default=None, kw_only=True)
@@ -213,12 +213,12 @@ class Column:
         if not is_encodable_text(self.name) or not self.name:
             raise SchemaError(f"name={shown(self.name)}: expected a text of at least 1 character.")
         if not isinstance(self.source, Source):
-            expected = "Source.PUBLIC, Source.DATA or Source.BOUGHT"
+            expected = "Source.PUBLIC, Source.DATA or Source.ESTIMATED"
             raise make_field_error(self, "source", self.source, expected)
         for flag in self.flags:
             if not isinstance(getattr(self, flag), bool):
                 raise make_field_error(self, flag, getattr(self, flag), "true or false")
-        self._check_bought()
+        self._check_estimated()
         self._check_invalid()
 
     @property
@@ -244,16 +244,17 @@ class Column:
         if self.invalid == "default" and self.default is None:
             raise make_field_error(self, "invalid", "default", "a default beside it")
 
-    def _check_bought(self) -> None:
+    def _check_estimated(self) -> None:
         known = ("type", *self.domain_fields, "nullable")
-        if isinstance(self.bought, str) or not isinstance(self.bought, (list, tuple)):
-            raise make_field_error(self, "bought", self.bought, "a list of fields")
-        object.__setattr__(self, "bought", tuple(self.bought))
-        for name in self.bought:
+        if isinstance(self.estimated, str) or not isinstance(self.estimated, (list, tuple)):
+            raise make_field_error(self, "estimated", self.estimated, "a list of fields")
+        object.__setattr__(self, "estimated", tuple(self.estimated))
+        for name in self.estimated:
             if name not in known:
-                raise make_field_error(self, "bought", name, f"some of {', '.join(known)}")
-        if self.bought and self.source is not Source.BOUGHT:
-            raise make_field_error(self, "bought", list(self.bought), "none, or source: bought")
+                raise make_field_error(self, "estimated", name, f"some of {', '.join(known)}")
+        if self.estimated and self.source is not Source.ESTIMATED:
+            given = list(self.estimated)
+            raise make_field_error(self, "estimated", given, "none, or source: estimated")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, in the order of a schema file."""
@@ -265,7 +266,7 @@ class Column:
         head = {"name": self.name, "type": self.type_name}
         stated = {"invalid": self.invalid, "default": _format_field(self.default)}
         stated = {name: value for name, value in stated.items() if value is not None}
-        tail = {"bought": list(self.bought)} if self.bought else {}
+        tail = {"estimated": list(self.estimated)} if self.estimated else {}
         return {**head, **present, **flags, **stated, "source": self.source.value, **tail}
 
 
@@ -547,7 +548,7 @@ def _set_scale(column: Integer | Float, *, whole: bool) -> None:
             numbers = "whole numbers" if whole else "numbers"
             raise make_field_error(column, "quantiles", column.quantiles, f"a list of {numbers}")
         object.__setattr__(column, "quantiles", kept)
-    fault = find_scale_fault(column, bought=column.source is Source.BOUGHT)
+    fault = find_scale_fault(column, estimated=column.source is Source.ESTIMATED)
     if fault is not None:
         raise make_field_error(column, *fault)
 

@@ -30,7 +30,7 @@ _FIELDS: dict[str, Any] = {
     "prefix": _TEXT,
     "first": {"type": "integer", "minimum": 0},
     "source": {"enum": [source.value for source in Source]},
-    "bought": {"type": "array", "items": _TEXT},
+    "estimated": {"type": "array", "items": _TEXT},
 }
 _BOUNDS: dict[str, Any] = {"integer": {"type": "integer"}, "float": {"type": "number"}}
 

@@ -66,7 +66,7 @@ class PartialColumn:
     Example:
         >>> PartialColumn("age", Integer, {"min": 0}).missing
         ('max',)
-        >>> PartialColumn("age", Integer, {"min": 0}).fill_gaps(max=95).to_dict()["bought"]
+        >>> PartialColumn("age", Integer, {"min": 0}).fill_gaps(max=95).to_dict()["estimated"]
         ['max']
     """
 
@@ -140,7 +140,7 @@ class PartialColumn:
         names = tuple(estimated) if self.kind else ("type", *estimated)
         marks: dict[str, Any] = {"source": self.source}
         if names:
-            marks = {"source": Source.BOUGHT, "bought": names}
+            marks = {"source": Source.ESTIMATED, "estimated": names}
         return full_kind(self.name, **{**self.fields, **estimated, **marks})
 
     def _check_fields(self, kind: type[Column]) -> None:
@@ -325,7 +325,7 @@ class PartialSchema:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields to be estimated privately, in the form of `Schema.fields_bought`."""
+        """The fields to be estimated privately, in the form of `Schema.fields_estimated`."""
         fields = (f"{column.name}.{name}" for column in self.columns for name in column.missing)
         return (*fields, *([f"{self.label}.label_cuts"] if self.lacks_cuts else []))
 

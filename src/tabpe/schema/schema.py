@@ -412,19 +412,19 @@ class Schema:
         )
 
     @property
-    def fields_bought(self) -> tuple[str, ...]:
+    def fields_estimated(self) -> tuple[str, ...]:
         """Fields that were estimated with a part of the budget instead of being declared.
 
         Example:
-            >>> age = Integer("age", 0, 95, source=Source.BOUGHT, bought=("max",))
-            >>> Schema((age, Boolean("smoker"))).fields_bought
+            >>> age = Integer("age", 0, 95, source=Source.ESTIMATED, estimated=("max",))
+            >>> Schema((age, Boolean("smoker"))).fields_estimated
             ('age.max',)
         """
         fields = (
             f"{column.name}.{name}"
             for column in self.columns
-            if column.source is Source.BOUGHT
-            for name in column.bought or self._list_fields(column)
+            if column.source is Source.ESTIMATED
+            for name in column.estimated or self._list_fields(column)
         )
         cuts = [] if self.label_classes is None else [f"{self.label}.label_cuts"]
         return tuple(dict.fromkeys((*fields, *cuts)))

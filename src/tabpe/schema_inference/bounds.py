@@ -7,7 +7,7 @@ Accuracy, not privacy: what is decided here is decided after the noise was added
 The range of numbers: by powers of two first, then by equal bins between them.
 
 Accuracy: let t = `evidence.compute_noise_threshold` of the first histogram and s the sigma of the
-second. But with a chance of `evidence.ERROR_PROBABILITY` for each column, the bounds reach into a
+second. But with probability `evidence.ERROR_PROBABILITY` for each column, the bounds reach into a
 power of two that is not empty, and no power of two beyond them holds more than 2t rows. Within the
 outermost one the bins cut off about s * sqrt(bins cut) rows on each side, and fewer than 35 s but
 with the same chance. Rows outside count as on the bound.
@@ -56,7 +56,7 @@ TYPE_ERROR_PROBABILITY = 1e-7
 def compute_noise_threshold(
     sigma: float, cells: int, error_probability: float = ERROR_PROBABILITY
 ) -> float:
-    """Return what noise exceeds in none of `cells` cells, but with a chance of `chance`.
+    """Return what noise exceeds in none of `cells` cells, but with probability `chance`.
 
     So a cell above it is not empty, and one of more than twice as many rows is above it, each but
     with that chance.

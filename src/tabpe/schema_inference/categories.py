@@ -1,4 +1,4 @@
-"""Which values of a column are told, and where all others go."""
+"""Which values of a column are released, and where all others go."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NoisyRowCount:
     variance: float
 
     def has_unlisted_rows(self, released: Mapping[Any, float], sigma: float) -> bool:
-        """Whether there are more rows than those of the values that were told.
+        """Whether there are more rows than those of the values that were released.
 
         It errs once in 40 times by noise: then a value stands for others that there are none of.
 
@@ -79,12 +79,12 @@ def select_declared_values(
         >>> select_declared_values(wards, [30.0, 900.0, 20.0], sigma=5.0).values
         ('heart', 'other')
     """
-    told = dict(zip(sketch.fields["values"], counts, strict=True))
-    other, least = sketch.fields.get("other"), compute_noise_threshold(sigma, len(told))
-    ranked = select_most_common(told, sketch.top, other)
+    counted = dict(zip(sketch.fields["values"], counts, strict=True))
+    other, least = sketch.fields.get("other"), compute_noise_threshold(sigma, len(counted))
+    ranked = select_most_common(counted, sketch.top, other)
     kept = {value: count for value, count in ranked.items() if count > least}
     if not kept:
-        kept = select_most_common(told, 1, other)
+        kept = select_most_common(counted, 1, other)
     return _build_column(sketch, tuple(kept), _name_other(tuple(kept)) if other is None else other)
 
 
@@ -98,14 +98,14 @@ def _name_other(values: tuple[Any, ...]) -> str:
 def _build_column(
     sketch: PartialColumn, values: tuple[Any, ...], other: Any, *, nullable: bool = False
 ) -> Categorical:
-    """Return the column with these values and this one for all others, as bought."""
+    """Return the column with these values and this one for all others, as estimated."""
     listed = values if other in values else (*values, other)
-    bought: dict[str, Any] = {"values": listed}
+    estimated: dict[str, Any] = {"values": listed}
     if "other" not in sketch.fields:
-        bought["other"] = other
+        estimated["other"] = other
     if nullable:
-        bought["nullable"] = True
-    column = sketch.fill_gaps(Categorical, **bought)
+        estimated["nullable"] = True
+    column = sketch.fill_gaps(Categorical, **estimated)
     if not isinstance(column, Categorical):
         raise TypeError(sketch.name)
     return column
@@ -118,11 +118,11 @@ def build_categorical(
     separate_other: bool,
     nullable: bool = False,
 ) -> Categorical:
-    """Return the column with its public values, those that were told, and a place for all others.
+    """Return the column with its public and released values, and a place for all others.
 
     Args:
         sketch: What is declared.
-        released: The values that were told, with noisy counts.
+        released: The released values, with noisy counts.
         separate_other: Whether all others are a value of their own. Numbers have no such value:
             there, and if not, they count as the most common one.
         nullable: Whether empty cells were found; blank text is no value then.
@@ -139,9 +139,9 @@ def build_categorical(
     values = (*public, *sorted(value for value in released if value not in {*public, *blanks}))
     if not values:
         raise SchemaError(
-            f"column {sketch.name!r}: no value is frequent enough to be told. Names, ids and free "
-            f"text can not be bought: drop the column, declare its values, or, if it holds dates "
-            f"or times, declare its type."
+            f"column {sketch.name!r}: no value is frequent enough to be released. Names, ids and "
+            f"free text can not be estimated: drop the column, declare its values, or, if it holds "
+            f"dates or times, declare its type."
         )
     other = sketch.fields.get("other")
     if other is None and separate_other and isinstance(values[0], str):

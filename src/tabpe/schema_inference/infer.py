@@ -93,7 +93,7 @@ def get_declared_ticks(sketch: PartialColumn) -> tuple[int | None, int | None]:
 
 
 def convert_temporal_bounds(sketch: PartialColumn, low: int, high: int) -> dict[str, Any]:
-    """Return the bounds that were bought in steps, as the column has them.
+    """Return the bounds that were estimated in steps, as the column has them.
 
     Where a bound is declared, or a zone has days of its own, the grid begins there: the other bound
     is a whole number of steps away.
@@ -200,18 +200,18 @@ class ColumnRequest:
 
     @property
     def lacks_bounds(self) -> bool:
-        """Whether it is a number, a date or a time of which a bound is to be bought."""
+        """Whether it is a number, a date or a time of which a bound is to be estimated."""
         number = issubclass(self.kind, (Integer, Float, Temporal))
         return number and not {"quantiles"} >= set(self.declared.missing)
 
     @property
     def lacks_quantiles(self) -> bool:
-        """Whether its quantiles are to be bought."""
+        """Whether its quantiles are to be estimated."""
         return "quantiles" in self.declared.missing
 
     @property
     def is_top(self) -> bool:
-        """Whether the most common ones of its declared values are to be bought."""
+        """Whether the most common ones of its declared values are to be estimated."""
         return self.declared.top is not None and "values" in self.declared.fields
 
     def build_even_column(self, bounds: Mapping[str, Any]) -> Integer | Float:
@@ -222,16 +222,16 @@ class ColumnRequest:
             raise TypeError(self.declared.name)
         return column
 
-    def build_column(self, **bought: Any) -> Column:
-        """Return the column, with what was bought where nothing is declared."""
+    def build_column(self, **estimated: Any) -> Column:
+        """Return the column, with what was estimated where nothing is declared."""
         more = {"nullable": True} if self.nullable else {}
-        return self.declared.fill_gaps(self.kind, **bought, **self._zone, **more)
+        return self.declared.fill_gaps(self.kind, **estimated, **self._zone, **more)
 
 
 def request_declared(sketch: PartialColumn) -> ColumnRequest:
     """Return what is wanted of a column whose type is declared."""
     if sketch.kind is None:
-        raise AssertionError("a type is bought first")
+        raise AssertionError("a type is estimated first")
     decimals = 0 if sketch.kind is not Float else sketch.fields.get("decimals")
     other = sketch.fields.get("other")
     declared = sketch.fields.get("values", () if other is None else (other,))
@@ -241,7 +241,7 @@ def request_declared(sketch: PartialColumn) -> ColumnRequest:
 def request_inferred(
     sketch: PartialColumn, reading: InferredType, *, is_label: bool
 ) -> ColumnRequest:
-    """Return what is wanted of a column whose type was bought."""
+    """Return what is wanted of a column whose type was estimated."""
     if is_label and reading.kind is Float:
         raise SchemaError(
             f"label={sketch.name!r} holds decimals: declare label_classes (how many classes there "
@@ -282,18 +282,18 @@ def find_column_range(
 
 
 def convert_bounds(one: ColumnRequest, low: float, high: float) -> dict[str, Any]:
-    """Return the fields of numbers, dates or times that are bought with these bounds."""
+    """Return the fields of numbers, dates or times that are estimated with these bounds."""
     if issubclass(one.kind, Temporal):
         return convert_temporal_bounds(one.typed, round(low), round(high))
     whole = one.kind is Integer
     found: dict[str, Any] = {"min": int(low) if whole else low, "max": int(high) if whole else high}
-    bought = {name: found[name] for name in found if name not in one.declared.fields}
+    estimated = {name: found[name] for name in found if name not in one.declared.fields}
     if one.declared.kind is None and one.kind is Float and one.decimals is not None:
-        bought["decimals"] = one.decimals
-    return bought
+        estimated["decimals"] = one.decimals
+    return estimated
 
 
-# What telling the kind of a column weighs against telling its bounds or values.
+# What the kind of a column weighs against its bounds or values.
 KIND_WEIGHT = 0.25
 # Keeps sums of floats below what they are a part of.
 _BELOW = 1 - 1e-12
@@ -322,9 +322,9 @@ class InferenceSession:
         sigma = math.sqrt(neighbours.squared_distance / (each * KIND_WEIGHT))
         if sigma * neighbours.scale > largest:
             raise ParameterError(
-                f"noise: to buy a schema takes a sigma of up to {sigma:.3g}, and the source draws "
-                f"up to {largest / neighbours.scale:g}. Use noise='opendp', declare more, or give "
-                f"the schema a larger part of the budget."
+                f"noise: to estimate a schema takes a sigma of up to {sigma:.3g}, and the source "
+                f"draws up to {largest / neighbours.scale:g}. Use noise='opendp', declare more, or "
+                f"give the schema a larger part of the budget."
             )
 
     def authorize_spend(
@@ -337,13 +337,13 @@ class InferenceSession:
     def infer_kinds(
         self, sketches: Sequence[PartialColumn], loss: float
     ) -> tuple[dict[str, ColumnRequest], NoisyRowCount | None]:
-        """Buy what columns read as. All kinds sum up to the number of rows, which comes along."""
+        """Estimate what columns read as, and the number of rows, which all kinds sum up to."""
         item = self.authorize_spend(measure.KINDS, loss, len(sketches))
         names = [sketch.name for sketch in sketches]
         counts = self.session.count_raw_columns(item, KindQuery(names))
         seen = 2 * kinds.compute_detection_threshold(item.sigma)
         self.notes.append(
-            f"types bought for {_format_names(names)}: cells of another kind are noticed if "
+            f"types estimated for {_format_names(names)}: cells of another kind are noticed if "
             f"they are more than {seen:,.0f}"
         )
         read = {
@@ -366,18 +366,18 @@ class InferenceSession:
         delta_share: float,
         rows: NoisyRowCount | None,
     ) -> dict[str, Column]:
-        """Buy lists of values."""
+        """Estimate lists of values."""
         item = self.authorize_spend(measure.VALUES, loss, len(requests), delta_share)
         asked = {one.declared.name: one.values for one in requests}
-        told = self.session.release_values(item, ValueQuery(asked))
-        least, who = compute_release_threshold(item.sigma, item.chance), self._who
+        released = self.session.release_values(item, ValueQuery(asked))
+        least, who = compute_release_threshold(item.sigma, item.delta_share), self._who
         self.notes.append(
-            f"values bought for {_format_names(asked)}: those of fewer than about {least:,} "
+            f"values estimated for {_format_names(asked)}: those of fewer than about {least:,} "
             f"{who} are not listed"
         )
         columns: dict[str, Column] = {}
         for one in requests:
-            name, found = one.declared.name, told[one.declared.name]
+            name, found = one.declared.name, released[one.declared.name]
             # A label should not get a class without rows.
             apart = name not in self.labels and (
                 rows is None or rows.has_unlisted_rows(found, item.sigma)
@@ -397,7 +397,7 @@ class InferenceSession:
     def infer_common_values(
         self, requests: Sequence[ColumnRequest], loss: float
     ) -> dict[str, Column]:
-        """Buy which of the declared values are the most common ones."""
+        """Estimate which of the declared values are the most common ones."""
         item = self.authorize_spend(measure.COMMON, loss, len(requests))
         asked = {
             one.declared.name: Categorical(one.declared.name, one.declared.fields["values"])
@@ -405,7 +405,7 @@ class InferenceSession:
         }
         counts = self.session.count_raw_columns(item, DeclaredValueQuery(asked))
         self.notes.append(
-            f"most common values bought for {_format_names(asked)}: all others count as one; so "
+            f"most common values estimated for {_format_names(asked)}: all others count as one; so "
             f"do those of declared ones whose noisy count is not above the noise on it, of sigma "
             f"{item.sigma:,.0f}"
         )
@@ -419,13 +419,13 @@ class InferenceSession:
     def infer_quantiles(
         self, columns: Mapping[str, Integer | Float], loss: float
     ) -> dict[str, tuple[float, ...]]:
-        """Buy quantiles of numbers whose bounds are known."""
+        """Estimate quantiles of numbers whose bounds are known."""
         item = self.authorize_spend(measure.QUANTILES, loss, len(columns))
         asked = {name: build_quantile_bins(column) for name, column in columns.items()}
         counts = self.session.count_raw_columns(item, BinQuery(asked, self.moments))
         most = max(item.sigma * math.sqrt(pieces.count) for pieces in asked.values())
         self.notes.append(
-            f"quantiles bought for {_format_names(asked)}: each is off by noise of up to about "
+            f"quantiles estimated for {_format_names(asked)}: each is off by noise of up to about "
             f"{most:,.0f} {self._who}"
         )
         return {
@@ -436,7 +436,7 @@ class InferenceSession:
     def infer_bounds(
         self, requests: Sequence[ColumnRequest], loss: float
     ) -> dict[str, dict[str, Any]]:
-        """Buy bounds of numbers, dates and times; return the fields that were bought."""
+        """Estimate bounds of numbers, dates and times; return the fields that were estimated."""
         coarse = self.authorize_spend(measure.MAGNITUDES, loss / 2, len(requests))
         names = [one.declared.name for one in requests]
         counts = self.session.count_raw_columns(coarse, MagnitudeQuery(names, self.moments))
@@ -454,7 +454,7 @@ class InferenceSession:
                 ranges[name] = bounds.trim_range(span, binned[name], fine.sigma)
         most = 2 * compute_noise_threshold(coarse.sigma, MAGNITUDES)
         self.notes.append(
-            f"bounds bought for {_format_names(names)}: with a chance of "
+            f"bounds estimated for {_format_names(names)}: with probability "
             f"{1 - ERROR_PROBABILITY:.1%} each, no power of two beyond them holds more than "
             f"{most:,.0f} {self._who}; what is outside counts as on the bound"
         )
@@ -463,7 +463,7 @@ class InferenceSession:
         }
 
     def infer_cuts(self, column: Column, classes: int, loss: float) -> tuple[float, ...]:
-        """Buy where the classes of a numeric label begin."""
+        """Estimate where the classes of a numeric label begin."""
         if not isinstance(column, (Integer, Float)):
             raise SchemaError(
                 f"label_classes={classes}: {column.name!r} is of type {column.type_name}, whose "
@@ -501,13 +501,13 @@ def make_spend(
 
 def _describe_cuts(name: str, found: int, asked: int, sigma: float) -> str:
     off = sigma * math.sqrt(CELLS / 2)
-    told = (
-        f"classes of {name!r} bought: {found}, cut where noisy counts say that each holds about as "
-        f"many rows, give or take {off:,.0f}"
+    text = (
+        f"classes of {name!r} estimated: {found}, cut where noisy counts say that each holds about "
+        f"as many rows, give or take {off:,.0f}"
     )
     if found == asked:
-        return told
-    return f"{told}; {asked} were asked for, and its values do not divide into as many"
+        return text
+    return f"{text}; {asked} were asked for, and its values do not divide into as many"
 
 
 def _estimate_rows(counts: Mapping[str, NDArray[np.float64]], sigma: float) -> NoisyRowCount:
@@ -523,7 +523,7 @@ def _format_names(names: Collection[str]) -> str:
 
 
 SCHEMA = "schema"
-# The names of all items that answers about a schema may have on the bill.
+# The names of all items that answers about a schema may be charged as.
 SCHEMA_SPENDS = frozenset(
     (
         SCHEMA,
@@ -545,7 +545,7 @@ class InferredSchema:
     """A schema without gaps.
 
     Args:
-        schema: The schema; what was bought is marked.
+        schema: The schema; what was estimated is marked.
         notes: What a reader of the certificate should know about it.
     """
 
@@ -554,7 +554,7 @@ class InferredSchema:
 
 
 def count_most_histograms(partial_schema: PartialSchema) -> int:
-    """Return how many histograms a purchase may take, before a row is read.
+    """Return how many histograms the estimates may take, before a row is read.
 
     Example:
         >>> count_most_histograms(PartialSchema.from_schema(None).complete_columns(["age"]))
@@ -577,7 +577,7 @@ def plan_spend(
     delta_share: float,
     neighbours: NeighboringRelation = ROW_LEVEL,
 ) -> Spend | None:
-    """Return one item in the place of all that a purchase will agree on; None if it buys nothing.
+    """Return one spend in the place of all that will be agreed on; None if nothing is estimated.
 
     It takes the same loss in all, as many histograms as any answers lead to, and as much of delta.
     So it can stand in a ledger until the items are known.
@@ -626,7 +626,7 @@ def infer_schema(
         ('age.type', 'ill.type')
         >>> session = PrivateSession(backend, Account(), OpenDPNoise())
         >>> inferred = infer_schema(partial, session, loss=0.1, delta_share=1e-8)
-        >>> inferred.schema.fields_bought
+        >>> inferred.schema.fields_estimated
         ('age.type', 'age.min', 'age.max', 'ill.type')
         >>> [spend.name for spend in session.account.spent]
         ['kinds of columns', 'bounds, powers of two', 'bounds, bins']
@@ -694,19 +694,19 @@ class _OpenQuestions:
 def _infer_numbers(
     session: InferenceSession, asked: _OpenQuestions, each: float
 ) -> dict[str, Column]:
-    """Buy bounds first, and quantiles between them."""
+    """Estimate bounds first, and quantiles between them."""
     wanted = {one.declared.name: one for one in (*asked.unbounded, *asked.lacking_quantiles)}
-    bought: dict[str, dict[str, Any]] = {name: {} for name in wanted}
+    estimated: dict[str, dict[str, Any]] = {name: {} for name in wanted}
     if asked.unbounded:
-        bought |= session.infer_bounds(asked.unbounded, each * len(asked.unbounded))
+        estimated |= session.infer_bounds(asked.unbounded, each * len(asked.unbounded))
     if asked.lacking_quantiles:
         even = {
-            one.declared.name: one.build_even_column(bought[one.declared.name])
+            one.declared.name: one.build_even_column(estimated[one.declared.name])
             for one in asked.lacking_quantiles
         }
         for name, found in session.infer_quantiles(even, each * len(even)).items():
-            bought[name]["quantiles"] = found
-    return {name: one.build_column(**bought[name]) for name, one in wanted.items()}
+            estimated[name]["quantiles"] = found
+    return {name: one.build_column(**estimated[name]) for name, one in wanted.items()}
 
 
 def _count_questions(partial_schema: PartialSchema) -> int:

@@ -30,7 +30,7 @@ class InferredType:
 
     Args:
         kind: The type of the column.
-        decimals: Of numbers: the digits after the point; None for more than are told apart.
+        decimals: Of numbers: the digits after the point; None for more than are distinguished.
         nullable: Whether some cells are empty.
         zoned: Of instants: whether they have a time zone.
     """

@@ -47,7 +47,7 @@ class Release:
 
     Args:
         schema: The schema.
-        certificate: What was promised.
+        certificate: What was guaranteed.
         history: What each round did.
         library: The library of the frame that was fitted; no type of it is kept.
         seed: Seed of the order of the rows and of samples.
@@ -232,7 +232,7 @@ class Release:
 
 
 class Fitted:
-    """What every model has once it is fitted: rows to draw, and what they promise.
+    """What every model has once it is fitted: rows to draw, and what they guarantee.
 
     Attributes:
         release_: What leaves the building: rows, certificate and schema, all of it public.
@@ -285,7 +285,7 @@ class Fitted:
 
     @property
     def certificate(self) -> Certificate:
-        """What was promised, item by item."""
+        """What is guaranteed, spend by spend."""
         return self._get_release().certificate
 
     @property

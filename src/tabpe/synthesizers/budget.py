@@ -1,4 +1,4 @@
-"""From a request to agreed noise: at which price things are bought, and what is left for the rest.
+"""From a request to agreed noise: what each measurement costs, and what is left for the rest.
 
 Counts take `class_budget` of the budget, what the schema lacks takes `schema_budget`, and the
 first tables of a strategy take the parts that it says (`QueryPlan.first`). Their noise is fixed
@@ -30,7 +30,7 @@ from tabpe.schema import PartialSchema
 from tabpe.schema_inference import SCHEMA_SPENDS, plan_spend
 from tabpe.synthesizers.options import PublicFacts, SynthesisRequest, list_needed_counts
 
-# Which part of delta pays for values of a bought schema that one row alone may hold.
+# Which part of delta pays for values of an estimated schema that one row alone may hold.
 RELEASE_SHARE = 0.05
 # How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
 _ROOM = 1.02
@@ -41,7 +41,7 @@ _LEAST_SHARE = 1e-9
 def check_noise(
     request: SynthesisRequest, classes: int, queries: QueryPlan, noise: NoiseSource
 ) -> None:
-    """Refuse a source of noise that can not keep the promise, before a row is read.
+    """Refuse a source of noise that can not satisfy the guarantee, before a row is read.
 
     The sigmas of the rest are estimates here, and `agree_on_rest` looks again.
     """
@@ -50,8 +50,8 @@ def check_noise(
     for item in fixed:
         check_noise_level(item, request.epsilon)
         _check_sigma(item.sigma, request, noise)
-    slack = _bound_sampling_error(request, (*fixed, *queries.rest), noise)
-    exact = subtract_sampling_delta(request.planning_delta, slack)
+    sampling_delta = _bound_sampling_error(request, (*fixed, *queries.rest), noise)
+    exact = subtract_sampling_delta(request.planning_delta, sampling_delta)
     delta = exact if request.known_delta else 2 * SMALLEST_DELTA
     for part in queries.rest:
         estimate = part.make_spend(share * _compute_total_loss(request, delta))
@@ -59,14 +59,14 @@ def check_noise(
 
 
 def plan_counts(request: SynthesisRequest, classes: int) -> dict[str, Spend]:
-    """Return the counts to buy by name, as items of the bill."""
-    bought = list_needed_counts(request, classes)
-    parts = [BudgetShare(name, request.class_budget / len(bought)) for name in bought]
+    """Return the spends of the counts to measure, by name."""
+    needed = list_needed_counts(request, classes)
+    parts = [BudgetShare(name, request.class_budget / len(needed)) for name in needed]
     return {item.name: item for item in _make_spends(request, parts)}
 
 
 def compute_schema_cost(request: SynthesisRequest, delta: float) -> dict[str, float]:
-    """Return what a schema may cost: a loss, and a part of delta for values that are told."""
+    """Return what a schema may cost: a loss, and a part of delta for values that are released."""
     loss = solve_gaussian_mu(request.epsilon, request.planning_delta) ** 2
     return {"loss": request.schema_budget * loss, "delta_share": RELEASE_SHARE * delta}
 
@@ -105,10 +105,11 @@ def agree_on_rest(
     planned = _plan_schema_spend(request, calibrated, partial_schema)
     if planned is not None:
         others = (planned, *(item for item in others if item.name not in SCHEMA_SPENDS))
-        told = [
-            compute_release_delta(bill, request.neighbours) for bill in (others, account.authorized)
+        released = [
+            compute_release_delta(spends, request.neighbours)
+            for spends in (others, account.authorized)
         ]
-        calibrated -= max(told[0] - told[1], 0.0)
+        calibrated -= max(released[0] - released[1], 0.0)
     delta = subtract_sampling_delta(
         calibrated, _bound_sampling_error(request, (*others, *parts), noise)
     )
@@ -153,8 +154,8 @@ def _plan_schema_spend(
     """Return the most that all answers about an outline may cost; None if nothing is asked."""
     if partial_schema is None:
         return None
-    price = compute_schema_cost(request, delta)
-    return plan_spend(partial_schema, **price, neighbours=request.neighbours)
+    cost = compute_schema_cost(request, delta)
+    return plan_spend(partial_schema, **cost, neighbours=request.neighbours)
 
 
 def compute_spent_sampling_error(
@@ -180,7 +181,7 @@ def compute_spent_epsilon(
     adaptive = is_adaptive(request)
     epsilon = compose_epsilon(account.spent, delta, request.neighbours, adaptive=adaptive)
     if epsilon > request.epsilon:
-        raise BudgetError(f"epsilon={request.epsilon:g}: the bill comes to {epsilon:g}.")
+        raise BudgetError(f"epsilon={request.epsilon:g}: the spends compose to {epsilon:g}.")
     return request.epsilon if adaptive else epsilon
 
 
@@ -231,6 +232,6 @@ def _check_sigma(sigma: float, request: SynthesisRequest, noise: NoiseSource) ->
         )
     if sigma > noise.largest_sigma:
         raise ParameterError(
-            f"noise: this promise needs a sigma of about {sigma:.3g}, and the source draws up to "
+            f"noise: this guarantee needs a sigma of about {sigma:.3g}, and the source draws up to "
             f"{noise.largest_sigma:g}. Use noise='opendp', or ask for a larger epsilon."
         )

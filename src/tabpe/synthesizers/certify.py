@@ -59,7 +59,7 @@ def certify(
     created: str,
     notes: tuple[str, ...],
     measurements: str,
-    delta_slack: float = 0.0,
+    sampling_delta: float = 0.0,
     delta_rows: RowCount | None = None,
     unit: str | None = None,
     strict: bool = False,
@@ -84,7 +84,7 @@ def certify(
         created: When the run began.
         notes: What a reader should know.
         measurements: The digest of all noisy answers.
-        delta_slack: The part of delta that pays for noise that is not exact.
+        sampling_delta: The part of delta that pays for noise that is not exact.
         delta_rows: The noisy number of rows that delta follows, if it does.
         unit: The column of user ids, for user-level neighbours.
         strict: Whether cells that can not be read were refused.
@@ -94,21 +94,21 @@ def certify(
     return Certificate(
         epsilon=min(requested_epsilon, round_up(epsilon, 6)),
         delta=delta,
-        delta_slack=delta_slack,
+        sampling_delta=sampling_delta,
         requested_epsilon=requested_epsilon,
         delta_source=delta_source,
         delta_rows=delta_rows,
         neighbours=neighbours,
         unit=unit,
         strict=strict,
-        bill=spends,
+        spends=spends,
         accountant=accountant,
         noise=noise.name,
         private=noise.private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
         fields_from_data=schema.fields_from_data,
-        bought=estimated_fields,
+        estimated=estimated_fields,
         assumed_public=assumed_public,
         configuration=dict(configuration),
         seed_policy=seed_policy,
@@ -141,7 +141,7 @@ def certify_run(
         epsilon=compute_spent_epsilon(request, facts, account, noise),
         requested_epsilon=request.epsilon,
         delta=facts.delta,
-        delta_slack=compute_spent_sampling_error(request, account, noise),
+        sampling_delta=compute_spent_sampling_error(request, account, noise),
         delta_source=_describe_delta(request, facts),
         delta_rows=_get_delta_rows(request, facts),
         neighbours=request.neighbours,
@@ -183,9 +183,9 @@ def _get_delta_rows(request: SynthesisRequest, facts: PublicFacts) -> RowCount |
 
 
 def _list_estimated_fields(schema: Schema, account: Account) -> tuple[str, ...]:
-    """Return what of the schema was bought: which classes are rare, as well, if by noisy counts."""
+    """Return the estimated fields; with which classes are rare, if that is by noisy counts."""
     counted = CLASS_COUNTS in (item.name for item in account.spent)
-    return (*schema.fields_bought, *(["label_rare"] if schema.label_rare and counted else []))
+    return (*schema.fields_estimated, *(["label_rare"] if schema.label_rare and counted else []))
 
 
 def _list_assumptions(
@@ -193,7 +193,7 @@ def _list_assumptions(
 ) -> tuple[str, ...]:
     facts = ["the schema"]
     if estimated:
-        facts = [ASSUMED_PUBLIC, "all of the schema that was not bought"]
+        facts = [ASSUMED_PUBLIC, "all of the schema that was not estimated"]
     facts += list_storage_facts(schema)
     if request.rows is not None:
         of = "users" if request.neighbours.is_user_level else "rows"
@@ -205,13 +205,13 @@ def _list_assumptions(
 
 def list_storage_facts(schema: Schema) -> list[str]:
     """Return what is taken as public of how a table is stored: the little that its schema needs."""
-    told = [
+    by_text = [
         column.name
         for column in schema.columns
         if isinstance(column, Categorical) and differ_only_by_text(column.values)
     ]
     return [
-        f"that {name!r} is stored as text: some of its values differ in no more" for name in told
+        f"that {name!r} is stored as text: some of its values differ in no more" for name in by_text
     ]
 
 
@@ -227,7 +227,8 @@ def _notes(
     if users.max_rows is not None:
         notes.append(
             f"a user is whoever has one value of {unit!r}; of each user at most "
-            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
+            f"{users.max_rows:,} of the rows count, chosen at random; together they "
+            f"contribute a vector of L2 norm at most 1"
         )
     if CLASS_COUNTS in (item.name for item in account.spent):
         notes.append(f"the shares of the classes of {schema.label!r} come from noisy counts")

@@ -154,14 +154,14 @@ class SynthesisRequest:
         epsilon: The budget.
         delta: The delta, or None for 1 / (n ln n).
         neighbours: The neighbouring relation.
-        class_budget: Part of the budget for counts of classes or rows, if they are bought.
+        class_budget: Part of the budget for counts of classes or rows, if they are measured.
         schema_budget: Part of the budget for what the schema lacks; 0 if it is complete.
         rows: The declared number of rows or users, or None.
         shares: The declared share of each class, or None.
         size: The number of rows to evolve, or None for a part of the private rows.
         floor: The fewest rows to evolve of a class that has any; 0 for as many as its share says.
         counts_rows: Whether the number of rows is needed whatever else is declared.
-        counts_apart: Whether it is bought by itself, and not as the sum of the counts of classes,
+        counts_apart: Whether it is measured by itself, and not as the sum of the counts of classes,
             in which the noise of very many classes would add up.
     """
 
@@ -205,7 +205,7 @@ class SynthesisRequest:
             epsilon,
             delta,
             neighbours,
-            class_budget=0.5,  # of counts that are not bought
+            class_budget=0.5,  # of counts that are not measured
             schema_budget=0.0,
             rows=None,
             shares=None,
@@ -237,8 +237,8 @@ class SynthesisRequest:
     def planning_delta(self) -> float:
         """The delta that sizes fixed parts of the budget.
 
-        Where delta still depends on a count this is a provisional one. The bill is composed at the
-        delta that is promised in the end, so this moves a split and no promise.
+        Where delta still depends on a count this is a provisional one. The spends are composed at
+        the delta that is guaranteed in the end, so this moves a split and no guarantee.
         """
         return self.known_delta or PROVISIONAL_DELTA
 
@@ -250,8 +250,8 @@ class PublicFacts:
     Args:
         rows: The declared or noisy number of rows, if it is known.
         weights: Declared shares or noisy counts of the classes.
-        delta: The delta that is promised.
-        calibration_delta: The delta that noise is calibrated at: at most the promised one.
+        delta: The delta that is guaranteed.
+        calibration_delta: The delta that noise is calibrated at: at most the guaranteed one.
         rare: The weights of classes that share the last one, if any do.
     """
 
@@ -276,7 +276,7 @@ class PublicFacts:
 
 
 def list_needed_counts(request: SynthesisRequest, classes: int) -> tuple[str, ...]:
-    """Return which counts are neither declared nor needless, in the order of buying.
+    """Return which counts are neither declared nor needless, in the order of measuring.
 
     The counts of classes add up to the number of rows. They say nothing of the number of users, who
     may have rows in several classes.
@@ -294,12 +294,12 @@ def list_needed_counts(request: SynthesisRequest, classes: int) -> tuple[str, ..
 
 
 def get_count_name(request: SynthesisRequest) -> str:
-    """Return what the number of rows, or of users, is called on the bill."""
+    """Return what the number of rows, or of users, is called in a spend."""
     return USER_COUNT if request.neighbours.is_user_level else ROW_COUNT
 
 
 def establish_facts(request: SynthesisRequest, measured: Mapping[str, NoisyCounts]) -> PublicFacts:
-    """Return the facts, from what was declared and the counts that were bought."""
+    """Return the facts, from what was declared and the counts that were measured."""
     classes = measured.get(CLASS_COUNTS)
     weights = request.shares or (1.0,)
     if classes is not None:
@@ -362,12 +362,12 @@ class RunSettings:
     """What a run needs beside the table.
 
     Args:
-        schema: What is public about the table: all of it, or an outline whose gaps are bought.
+        schema: What is public about the table: all of it, or an outline whose gaps are estimated.
         request: What is asked for and declared.
         config: The strategy and its settings.
         noise: The source of noise.
         resources: What the run may use of the machine.
-        unit: The column of user ids, if the promise is to users.
+        unit: The column of user ids, for a user-level guarantee.
         strict: Whether a cell that does not fit the schema ends the run.
         seed: Seed of the search; None for a random one.
         run_dir: The folder that remembers the run, if it shall survive a crash.
@@ -395,7 +395,7 @@ class RunSettings:
 
     @property
     def partial_schema(self) -> PartialSchema | None:
-        """The schema, if it has gaps that are bought."""
+        """The schema, if it has gaps that are estimated."""
         return self.schema if isinstance(self.schema, PartialSchema) else None
 
     @property
@@ -450,7 +450,7 @@ class RunSettings:
 
 
 def count_classes(schema: Schema | PartialSchema) -> int:
-    """Return the number of classes; two stand for those of a label whose values are bought."""
+    """Return the number of classes; two stand for those of a label whose values are estimated."""
     if isinstance(schema, PartialSchema):
         return 1 if schema.label is None else 2
     return len(schema.class_names)
@@ -460,7 +460,7 @@ def count_columns(schema: Schema | PartialSchema) -> int:
     """Return the number of columns of a record.
 
     Ids are none of them, nor is a categorical label. A numeric one is, and has `label_cuts`; an
-    outline must declare these. So to buy what an outline lacks does not change the number.
+    outline must declare these. So to estimate what an outline lacks does not change the number.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer
@@ -477,8 +477,8 @@ def count_columns(schema: Schema | PartialSchema) -> int:
 def count_listed_columns(schema: Schema | PartialSchema) -> int:
     """Return how many columns of a record are declared to have listed values.
 
-    A column whose type is bought counts as none: what is asked is fixed before. Nor does an ordered
-    list, whose values are near to each other or far, as numbers are.
+    A column whose type is estimated counts as none: what is asked is fixed before. Nor does an
+    ordered list, whose values are near to each other or far, as numbers are.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer
@@ -510,12 +510,12 @@ ROWS_PER_USER = 10
 def make_neighboring_relation(
     adjacency: str | Adjacency, unit: str | None, max_rows: int | None
 ) -> NeighboringRelation:
-    """Return whom the promise is for."""
+    """Return the neighboring relation."""
     relation = Adjacency.from_name(adjacency)
     if unit is None:
         if max_rows is not None:
             raise ParameterError(
-                f"max_rows_per_user={max_rows!r}: needs unit, the column that tells users apart."
+                f"max_rows_per_user={max_rows!r}: needs unit, the column that identifies users."
             )
         return NeighboringRelation(relation)
     return NeighboringRelation(relation, ROWS_PER_USER if max_rows is None else max_rows)
@@ -585,7 +585,7 @@ def open_charge(
 
 
 def is_schema_estimated(own: Any) -> bool:
-    """Return whether what the schema lacks is bought, by the parameter of a model."""
+    """Return whether what the schema lacks is estimated, by the parameter of a model."""
     if isinstance(own, (Schema, Mapping)):
         return False
     if not isinstance(own, str):
@@ -685,7 +685,7 @@ def warn_of_schema(schema: Schema | PartialSchema) -> None:
     if schema.fields_from_data:
         warnings.warn(
             f"{len(schema.fields_from_data)} fields of the schema were read off the data and are "
-            f"not covered by the promise: put in what is publicly known, then mark the columns "
+            f"not covered by the guarantee: put in what is publicly known, then mark the columns "
             f"source: public.",
             NotPrivateWarning,
             stacklevel=3,

@@ -195,7 +195,7 @@ class ResolvedSchema:
 
     Args:
         schema: The schema, without gaps.
-        counts: The counts that were bought so far.
+        counts: The counts that were measured so far.
         notes: What a reader of the certificate should know.
         rare: Which of the combinations of several labels share a class.
     """
@@ -208,7 +208,7 @@ class ResolvedSchema:
     def compute_facts(
         self, request: SynthesisRequest, counts: Mapping[str, NoisyCounts]
     ) -> PublicFacts:
-        """Return the facts, from what was declared and the counts that were bought."""
+        """Return the facts, from what was declared and the counts that were measured."""
         facts = establish_facts(request, counts)
         return facts if self.rare is None else self.rare.merge_facts(facts)
 
@@ -549,8 +549,8 @@ def _get_class_sigma(counts: Mapping[str, NoisyCounts]) -> float:
 def _describe_unhelpful_votes(evolved: EvolutionResult) -> str:
     first, last = (evolved.history[place]["surprise"] for place in (0, -1))
     return (
-        f"votes did not help: after {len(evolved.history)} rounds their squared distance from what "
-        f"was foretold was {last:.3g} times that of noise, and {first:.3g} times at first; what "
+        f"votes did not help: after {len(evolved.history)} rounds their squared distance from "
+        f"the prediction was {last:.3g} times that of noise, and {first:.3g} times at first; what "
         f"later rounds would have cost went to {COLUMNS}, and the rows follow from these alone"
     )
 
@@ -634,7 +634,7 @@ class PipelineResult:
 
     Args:
         evolved: The synthetic rows and the history of the rounds.
-        certificate: What was promised.
+        certificate: What was guaranteed.
         schema: The schema of the rows.
         seed: Seed of the search.
     """
@@ -648,8 +648,8 @@ class PipelineResult:
 def run(source: TableSource, settings: RunSettings) -> PipelineResult:
     """Evolve synthetic rows from private ones.
 
-    Privacy: the rows are read by `tabpe.measurement` alone. The outcome keeps the promise of its
-    certificate, whose epsilon is at most the one of the request.
+    Privacy: the rows are read by `tabpe.measurement` alone. The outcome satisfies the guarantee of
+    its certificate, whose epsilon is at most the one of the request.
     """
     _check_columns(source, settings)
     _check_rules(settings)
@@ -715,7 +715,7 @@ def _reserve(
 
 
 def _make_follower(entry: RunEntry | None, settings: RunSettings) -> ChargedStart | None:
-    """Return what tells the ledger of each measurement, if there are a ledger and a folder."""
+    """Return what informs the ledger of each measurement, if there are a ledger and a folder."""
     if settings.charge is None or entry is None or entry.progress is None:
         return None
     return ChargedStart(settings.charge.ledger, entry.id, entry.progress.token)
@@ -779,7 +779,7 @@ def _check_rules(settings: RunSettings) -> None:
 
 
 def _make_unit(begun: RunInfo, settings: RunSettings) -> PrivacyUnit | None:
-    """Return who is a user, if the promise is to users."""
+    """Return who is a user, for a user-level guarantee."""
     neighbours = settings.request.neighbours
     if settings.unit is None or neighbours.max_rows is None:
         return None

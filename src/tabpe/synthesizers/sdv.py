@@ -2,7 +2,7 @@
 
 For programs that are written for those: `fit`, `sample(num_rows)`, `get_metadata`, `save`, `load`.
 The metadata of SDV have neither bounds nor lists of values, and reading them off the table is not
-private. So they are declared beside the metadata, or bought with a part of the budget.
+private. So they are declared beside the metadata, or estimated with a part of the budget.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TabPESynthesizer:
         metadata: Metadata of SDV: an object with `to_dict`, plain values, or the path of a file.
         domains: For each column what is publicly known of it beside: fields of its type, such as
             `{"age": {"min": 0, "max": 120}, "ward": {"values": ["eye", "heart"]}}`. What is not
-            given is bought.
+            given is estimated.
         table_name: Which table, if the metadata have several.
         settings: Of `TabPE`: epsilon, label, random_state, and so on.
 

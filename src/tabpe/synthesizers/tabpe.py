@@ -89,7 +89,7 @@ class TabPE(Fitted):
     Privacy: `fit` reads the private rows only through `tabpe.measurement`, under discrete Gaussian
     noise from the operating system; `random_state` does not touch the noise. Everything that
     was measured is in `certificate`, and composes to at most `epsilon`. The schema is taken to
-    be public, but for what of it is bought.
+    be public, except for the fields that are estimated.
 
     Attributes:
         release_: What leaves the building: rows, certificate and schema, all of it public.
@@ -411,16 +411,16 @@ class TabPE(Fitted):
             data: A pandas, polars, pyarrow or Spark frame, a dataset of pyarrow or Ray, a relation
                 of DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
                 a folder of them, or a pattern. Columns that the schema does not declare are left
-                out, if it is not bought.
+                out, if it is not estimated.
             schema: What is public about the table, or the path of a schema file, which may have
-                gaps if they are bought.
+                gaps if they are estimated.
 
         Returns:
             The fitted model.
         """
-        given, buys = choose_schema(self.schema, schema), is_schema_estimated(self.schema)
-        # What is wrong is refused before a table is opened, unless that says what there is to buy.
-        settings = None if buys else self._make_settings(self._resolve_domain(None, given))
+        given, estimated = choose_schema(self.schema, schema), is_schema_estimated(self.schema)
+        # Errors come before a table is opened, except where its columns say what to estimate.
+        settings = None if estimated else self._make_settings(self._resolve_domain(None, given))
         with use_source(data) as source:
             settings = settings or self._make_settings(self._resolve_domain(source, given))
             self.release_ = self._run_pipeline(source, settings)
@@ -483,7 +483,7 @@ class TabPE(Fitted):
     def _resolve_domain(
         self, source: TableSource | None, schema: Schema | Mapping[str, Any] | str | Path | None
     ) -> Schema | PartialSchema:
-        """Return what is declared: all of a schema, or an outline with gaps to buy in a table."""
+        """Return what is declared: a schema, or one with gaps to be estimated in a table."""
         if source is not None:
             outline = make_partial_schema(
                 schema, self.label, source, drop=self.drop, unit=self.unit

@@ -164,16 +164,16 @@ def check_noise(stated: Certificate) -> Check:
         return Check("noise", FAILED, "not a source of noise of tabpe")
     if (stated.unit is None) is stated.neighbours.is_user_level:
         return Check("noise", FAILED, "unit and max_rows_per_user: expected both or neither")
-    histograms = sum(spend.times for spend in stated.bill)
+    histograms = sum(spend.times for spend in stated.spends)
     distance = (
         histograms
         * stated.neighbours.cells
         * (source.sampling_error + stated.neighbours.sampling_error)
     )
     charged = (1 + math.exp(min(stated.requested_epsilon, _LARGEST_EXPONENT))) * distance
-    if not math.isclose(charged, stated.delta_slack, rel_tol=_CLOSE):
+    if not math.isclose(charged, stated.sampling_delta, rel_tol=_CLOSE):
         words = f"its sampling error takes {charged:.3g} of delta, stated is "
-        return Check("noise", FAILED, f"{words}{stated.delta_slack:.3g}")
+        return Check("noise", FAILED, f"{words}{stated.sampling_delta:.3g}")
     exact = "exact" if charged == 0 else f"{charged:.2g} of delta covers its sampling error"
     return Check("noise", OK, f"{stated.noise}: {exact}")
 
@@ -191,8 +191,9 @@ def check_delta(stated: Certificate) -> Check:
         guaranteed = math.nan
     if not math.isclose(delta, guaranteed, rel_tol=_CLOSE):
         return Check("delta", FAILED, "is not what follows from the noisy number of rows")
-    released = stated.neighbours.cells * sum(spend.times * spend.chance for spend in stated.bill)
-    left = stated.accounted_delta - released - stated.delta_slack
+    shares = sum(spend.times * spend.delta_share for spend in stated.spends)
+    released = stated.neighbours.cells * shares
+    left = stated.accounted_delta - released - stated.sampling_delta
     if left <= 0:
         return Check("delta", FAILED, f"its parts are more than {delta:.3g}")
     parts = f"{round_up(delta, 3):g}, of which the spends were composed at {left:.3g}"
@@ -210,10 +211,10 @@ def check_epsilon(stated: Certificate) -> Iterator[Check]:
         yield Check("request", OK, f"{words}{stated.requested_epsilon:.6g}")
     try:
         found = recount_epsilon(
-            stated.bill,
+            stated.spends,
             stated.accounted_delta,
             stated.neighbours,
-            sampling_delta=stated.delta_slack,
+            sampling_delta=stated.sampling_delta,
             adaptive=stated.adaptive,
             gaussian=stated.filter == GAUSSIAN_DP,
         )
@@ -224,7 +225,7 @@ def check_epsilon(stated: Certificate) -> Iterator[Check]:
 
 
 def _compare_epsilon(stated: Certificate, found: float) -> Check:
-    loss = stated.neighbours.squared_distance * sum(spend.loss for spend in stated.bill)
+    loss = stated.neighbours.squared_distance * sum(spend.loss for spend in stated.spends)
     tolerance = _GRID * math.sqrt(loss)
     counted = f"the spends compose to {found:.6g}"
     if found > stated.epsilon * (1 + _ABOVE) + tolerance:
@@ -482,9 +483,10 @@ UNKNOWN_SIGNER = (
 )
 UNREAD = "Anything else: its fields are not those of a certificate."
 STATEMENTS = (
-    "Statements that are not checked: accountant, assumed_public, bought, chance and name of a "
-    "spend, configuration, created, delta_source, file and formulas_escaped of release, ledger, "
-    "notes, seed_policy, statement, unit, versions, and a requested_epsilon above the stated one."
+    "Statements that are not checked: accountant, assumed_public, estimated, delta_share and name "
+    "of a spend, configuration, created, delta_source, file and formulas_escaped of release, "
+    "ledger, notes, seed_policy, statement, unit, versions, and a requested_epsilon above the "
+    "stated one."
 )
 
 

@@ -39,10 +39,10 @@ def tilted(rounds, tilt, times=1):
     "parts", [tilted(1, 0), tilted(3, 2), tilted(15, 1, times=4), tilted(60, -2)]
 )
 def test_a_plan_keeps_the_guarantee_and_wastes_little(parts, besides, neighbours):
-    bill = (*besides, *calibrate_spends(parts, 1.0, 1e-6, neighbours, besides))
-    certified = compose_epsilon(bill, 1e-6, neighbours)
+    spends = (*besides, *calibrate_spends(parts, 1.0, 1e-6, neighbours, besides))
+    certified = compose_epsilon(spends, 1e-6, neighbours)
     assert 0.9995 < certified <= 1.0
-    assert recount_epsilon(bill, 1e-6, neighbours) == pytest.approx(certified, rel=5e-4)
+    assert recount_epsilon(spends, 1e-6, neighbours) == pytest.approx(certified, rel=5e-4)
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])

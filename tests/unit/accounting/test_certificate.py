@@ -18,7 +18,7 @@ def certificate():
         epsilon=0.999991,
         delta=1.5744e-5,
         delta_source="delta = 1/(n ln n) with a noisy n, stated on the safe side",
-        bill=(Spend("class counts", 30.0, 1), Spend("votes", 15.0, 15)),
+        spends=(Spend("class counts", 30.0, 1), Spend("votes", 15.0, 15)),
         accountant="privacy loss distributions " * 6,
     )
 
@@ -31,14 +31,14 @@ def test_json_states_what_a_custodian_asks_for(certificate):
     plain = json.loads(certificate.to_json())
     assert plain["status"] == "private"
     assert plain["adjacency"] == "add-remove"
-    assert [item["name"] for item in plain["bill"]] == ["class counts", "votes"]
-    assert {item["sensitivity"] for item in plain["bill"]} == {1}
+    assert [item["name"] for item in plain["spends"]] == ["class counts", "votes"]
+    assert {item["sensitivity"] for item in plain["spends"]} == {1}
     assert set(plain) >= {"epsilon", "delta", "accountant", "versions", "schema_digest"}
 
 
 def test_the_shares_of_the_list_of_spends_add_up(certificate):
-    assert sum(map(certificate.share, certificate.bill)) == pytest.approx(1)
-    assert certificate.share(certificate.bill[1]) > 0.9
+    assert sum(map(certificate.share, certificate.spends)) == pytest.approx(1)
+    assert certificate.share(certificate.spends[1]) > 0.9
 
 
 def test_the_certificate_can_not_be_changed(certificate):
@@ -48,7 +48,7 @@ def test_the_certificate_can_not_be_changed(certificate):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"private": False}, {"fields_from_data": ("a" * 99, "b")}, {"delta_slack": 1.234e-31}],
+    [{}, {"private": False}, {"fields_from_data": ("a" * 99, "b")}, {"sampling_delta": 1.234e-31}],
 )
 def test_the_text_fits_a_terminal(certificate, changes):
     text = str(dataclasses.replace(certificate, **changes))
@@ -98,18 +98,18 @@ def test_another_format_is_refused(certificate):
 
 def test_the_sampling_error_of_exact_noise_is_not_spoken_of(certificate):
     assert "sampling" not in str(certificate)
-    assert json.loads(certificate.to_json())["delta_slack"] == 0
+    assert json.loads(certificate.to_json())["sampling_delta"] == 0
 
 
 def test_the_sampling_error_of_other_noise_is_stated_spend_by_spend(certificate):
-    inexact = dataclasses.replace(certificate, delta_slack=1.6004e-30)
+    inexact = dataclasses.replace(certificate, sampling_delta=1.6004e-30)
     text = " ".join(str(inexact).split())
     assert "1.61e-30 of delta" in text
     assert "1.1e-31 for class counts" in text
     assert "1.6e-30 for votes" in text
     plain = json.loads(inexact.to_json())
-    assert plain["delta_slack"] == 1.6004e-30
-    assert sum(item["delta_slack"] for item in plain["bill"]) == pytest.approx(1.6004e-30)
+    assert plain["sampling_delta"] == 1.6004e-30
+    assert sum(item["sampling_delta"] for item in plain["spends"]) == pytest.approx(1.6004e-30)
     assert Certificate.from_dict(plain) == inexact
 
 

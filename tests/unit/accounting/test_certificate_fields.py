@@ -85,7 +85,7 @@ def test_a_missing_field_is_named(name):
     assert not VALIDATOR.is_valid(plain)
 
 
-@pytest.mark.parametrize("path", [(), ("bill", 0), ("release",), ("ledger",), ("guarantee",)])
+@pytest.mark.parametrize("path", [(), ("spends", 0), ("release",), ("ledger",), ("guarantee",)])
 def test_an_unknown_field_is_named(path):
     plain = changed((*path, "surprise"), 1)
     with pytest.raises(ArchiveError, match="surprise"):
@@ -120,12 +120,12 @@ def test_a_value_of_a_wrong_kind_is_named(path):
         (("schema_digest",), "ab" * 31),
         (("adjacency",), "swap"),
         (("max_rows_per_user",), 10**9),
-        (("bill", 0, "sigma"), 0),
-        (("bill", 0, "sigma"), 1e300),
-        (("bill", 0, "times"), 1.5),
-        (("bill", 0, "times"), 10**12),
-        (("bill", 0, "chance"), 1),
-        (("bill",), [PLAIN["bill"][0]] * 1001),
+        (("spends", 0, "sigma"), 0),
+        (("spends", 0, "sigma"), 1e300),
+        (("spends", 0, "times"), 1.5),
+        (("spends", 0, "times"), 10**12),
+        (("spends", 0, "delta_share"), 1),
+        (("spends",), [PLAIN["spends"][0]] * 1001),
         (("release", "rows"), True),
     ],
 )

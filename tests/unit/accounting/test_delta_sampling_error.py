@@ -28,16 +28,18 @@ def test_exact_noise_costs_nothing_even_at_the_largest_epsilon():
 @given(delta=st.floats(1e-11, 0.99), part=st.floats(1e-40, LARGEST_SHARE * 0.999))
 @settings(deadline=None)
 def test_what_is_left_and_the_sampling_error_are_never_more_than_delta(delta, part):
-    slack = delta * part
-    assert Fraction(subtract_sampling_delta(delta, slack)) + Fraction(slack) <= Fraction(delta)
+    sampling_error = delta * part
+    assert Fraction(subtract_sampling_delta(delta, sampling_error)) + Fraction(
+        sampling_error
+    ) <= Fraction(delta)
 
 
 @pytest.mark.parametrize(
-    ("delta", "slack"), [(1e-6, 1.01e-8), (1e-6, 1.0), (1e-6, math.inf), (1e-12, 1e-30)]
+    ("delta", "sampling_error"), [(1e-6, 1.01e-8), (1e-6, 1.0), (1e-6, math.inf), (1e-12, 1e-30)]
 )
-def test_a_sampling_error_too_large_is_refused_with_the_way_out(delta, slack):
+def test_a_sampling_error_too_large_is_refused_with_the_way_out(delta, sampling_error):
     with pytest.raises(ParameterError, match="opendp"):
-        subtract_sampling_delta(delta, slack)
+        subtract_sampling_delta(delta, sampling_error)
 
 
 def discrete_gaussian(sigma, reach=40):
@@ -68,7 +70,7 @@ def test_noise_from_a_coarse_table_keeps_the_guarantee_with_its_sampling_error(
     ideal = discrete_gaussian(2.0)
     coarse = np.floor(ideal / grain) * grain
     coarse[len(coarse) // 2] += 1 - coarse.sum()
-    slack = np.abs(coarse - ideal).sum() / 2
-    charged = compute_sampling_delta(slack, rounds, epsilon, ROW_LEVEL)
+    sampling_error = np.abs(coarse - ideal).sum() / 2
+    charged = compute_sampling_delta(sampling_error, rounds, epsilon, ROW_LEVEL)
     exact, real = delta_at(epsilon, ideal, rounds), delta_at(epsilon, coarse, rounds)
     assert exact < real <= exact + charged + 1e-12

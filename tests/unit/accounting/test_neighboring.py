@@ -51,9 +51,9 @@ def test_the_list_of_spends_of_users_is_that_of_one_gaussian_mechanism(epsilon, 
     users = NeighboringRelation(adjacency, max_rows=7)
     counts = Spend("class counts", 40.0, 1)
     sigma = calibrate_sigma(epsilon, 1e-6, 15, users, other_spends=[counts])
-    bill = [counts, Spend("votes", sigma, 15)]
+    spends = [counts, Spend("votes", sigma, 15)]
     mu = math.sqrt(users.squared_distance * (1 / 40.0**2 + 15 / sigma**2))
-    assert compose_epsilon(bill, 1e-6, users) <= epsilon
+    assert compose_epsilon(spends, 1e-6, users) <= epsilon
     assert compute_gaussian_delta(mu, epsilon) <= 1e-6
     assert compute_gaussian_delta(mu, 0.995 * epsilon) > 1e-6
 

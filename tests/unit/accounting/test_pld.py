@@ -39,9 +39,9 @@ def test_sigma_is_not_above_that_of_the_published_table(epsilon, sigma):
 @pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10])
 @pytest.mark.parametrize(("sigma", "rounds"), [(0.7, 60), (1.5, 60), (0.9, 15), (14.0, 15)])
 def test_floating_point_does_not_break_the_guarantee_at_a_tiny_delta(sigma, rounds, delta):
-    bill = [Spend("votes", sigma, rounds)]
-    certified = compose_epsilon(bill, delta)
-    assert exact_delta(bill, certified, ROW_LEVEL) <= delta
+    spends = [Spend("votes", sigma, rounds)]
+    certified = compose_epsilon(spends, delta)
+    assert exact_delta(spends, certified, ROW_LEVEL) <= delta
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 15])
@@ -54,8 +54,8 @@ def test_an_epsilon_beyond_floating_point_is_kept_too(rounds):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
 def test_the_true_delta_of_calibrated_noise_is_within_the_guarantee(epsilon, rounds, neighbours):
     sigma = calibrate_sigma(epsilon, 1e-5, rounds, neighbours)
-    bill = [Spend("votes", sigma, rounds)]
-    assert exact_delta(bill, epsilon, neighbours) <= 1e-5
+    spends = [Spend("votes", sigma, rounds)]
+    assert exact_delta(spends, epsilon, neighbours) <= 1e-5
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
@@ -69,10 +69,10 @@ def test_the_true_delta_of_two_spends_is_within_the_guarantee(epsilon, neighbour
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.7, 20.0])
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_the_certified_epsilon_is_safe_and_hardly_wasteful(sigma, rounds):
-    bill = [Spend("votes", sigma, rounds)]
-    certified = compose_epsilon(bill, 1e-5)
-    assert exact_delta(bill, certified, ROW_LEVEL) <= 1e-5
-    assert exact_delta(bill, certified * 0.99, ROW_LEVEL) > 1e-5
+    spends = [Spend("votes", sigma, rounds)]
+    certified = compose_epsilon(spends, 1e-5)
+    assert exact_delta(spends, certified, ROW_LEVEL) <= 1e-5
+    assert exact_delta(spends, certified * 0.99, ROW_LEVEL) > 1e-5
 
 
 def test_ten_percent_less_noise_breaks_the_guarantee():
@@ -129,11 +129,11 @@ def test_epsilon_rises_with_rounds_and_falls_with_sigma_and_delta():
     assert rises([compute_epsilon(14.0, delta, 15) for delta in (1e-4, 1e-6, 1e-9)])
 
 
-def exact_epsilon(bill, delta):
+def exact_epsilon(spends, delta):
     low, high = 0.0, 400.0
     while high - low > 1e-10:
         middle = (low + high) / 2
-        over = exact_delta(bill, middle, ROW_LEVEL) > delta
+        over = exact_delta(spends, middle, ROW_LEVEL) > delta
         low, high = (middle, high) if over else (low, middle)
     return high
 
@@ -270,7 +270,7 @@ def test_a_large_delta_fits_into_modest_memory(call):
     ],
 )
 def test_the_probability_to_tell_a_rare_value_comes_off_delta_for_every_time_and_cell(neighbours):
-    told = Spend("categories", 40.0, 4, chance=1e-8)
+    told = Spend("categories", 40.0, 4, delta_share=1e-8)
     silent = Spend("categories", 40.0, 4)
     left = 1e-6 - 4 * neighbours.cells * 1e-8
     found = compose_epsilon([told], 1e-6, neighbours)
@@ -279,7 +279,7 @@ def test_the_probability_to_tell_a_rare_value_comes_off_delta_for_every_time_and
 
 
 def test_calibration_leaves_room_for_the_probability_to_tell_a_rare_value():
-    told = Spend("categories", 40.0, 4, chance=1e-7)
+    told = Spend("categories", 40.0, 4, delta_share=1e-7)
     silent = Spend("categories", 40.0, 4)
     sigma = calibrate_sigma(1.0, 1e-6, 15, other_spends=[told])
     assert sigma > calibrate_sigma(1.0, 1e-6, 15, other_spends=[silent])
@@ -288,4 +288,4 @@ def test_calibration_leaves_room_for_the_probability_to_tell_a_rare_value():
 
 def test_a_probability_that_takes_all_of_delta_is_refused():
     with pytest.raises(ParameterError, match="larger delta"):
-        compose_epsilon([Spend("categories", 40.0, 100, chance=1e-8)], 1e-6)
+        compose_epsilon([Spend("categories", 40.0, 100, delta_share=1e-8)], 1e-6)

@@ -17,7 +17,7 @@ SIGMAS = [0.3, 0.5, 0.71, 1.0, 1.14, 1.16, 1.5, 2.2, 3.0, 7.0, 20.0]
 REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 
 
-def bill(sigma, times=1):
+def spends(sigma, times=1):
     return (Spend("votes", sigma, times),)
 
 
@@ -29,7 +29,7 @@ def test_a_gaussian_mechanism_dominates_discrete_noise_at_every_epsilon(sigma):
     seen = values[chances > 1e-14]
     grid = np.concatenate([seen, np.linspace(seen.min(), seen.max(), 301)])
     for epsilon in grid.tolist():
-        exact = exact_hockey_stick(bill(sigma), epsilon)
+        exact = exact_hockey_stick(spends(sigma), epsilon)
         assert exact <= compute_gaussian_delta(mu, epsilon) * (1 + 1e-9) + 1e-14
 
 
@@ -38,10 +38,11 @@ def test_and_one_with_a_thousandth_less_does_not(sigma):
     mu = 0.999 * compute_gaussian_parameter(sigma)
     values, _ = losses(sigma, 1)
     excess = [
-        exact_hockey_stick(bill(sigma), e) - compute_gaussian_delta(mu, e) for e in values.tolist()
+        exact_hockey_stick(spends(sigma), e) - compute_gaussian_delta(mu, e)
+        for e in values.tolist()
     ]
     middle = np.linspace(-1, 1, 101) / sigma
-    excess += [exact_hockey_stick(bill(sigma), e) - compute_gaussian_delta(mu, e) for e in middle]
+    excess += [exact_hockey_stick(spends(sigma), e) - compute_gaussian_delta(mu, e) for e in middle]
     assert max(excess) > 1e-6 / sigma
 
 
@@ -56,7 +57,7 @@ def test_the_parameter_is_hardly_more_than_that_of_continuous_noise():
 @pytest.mark.parametrize("sigma", [0.2, 0.7, 1.0, 2.2, 17.0, 59.0, 61.0, 1e3, 1e5])
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 def test_two_accountants_agree(sigma, neighbours):
-    items = (*bill(sigma, 12), Spend("counts", 3 * sigma, 1, 1e-8))
+    items = (*spends(sigma, 12), Spend("counts", 3 * sigma, 1, 1e-8))
     stated = compose_epsilon(items, 1e-6, neighbours, adaptive=True)
     found = recount_epsilon(items, 1e-6, neighbours, adaptive=True, gaussian=True)
     assert found == pytest.approx(stated, rel=1.2e-3)
@@ -70,7 +71,7 @@ def taken_by_an_enemy(sigma, epsilon, delta, *, adaptive):
             epsilon,
             delta,
             ROW_LEVEL,
-            bill(sigma),
+            spends(sigma),
             adaptive=adaptive,
         )
         for times in (1, 2, 3, 6)
@@ -97,16 +98,16 @@ def test_accounted_for_as_if_the_plan_were_fixed_the_enemy_takes_more(sigma, eps
 def test_runs_that_follow_from_releases_never_exceed_the_budget_of_a_ledger(sigma, epsilon):
     """A custodian sees the first run and then takes the worst of all that the ledger lets pass."""
     budget = Budget("patients", epsilon, 1e-6)
-    first = RunEntry("first", "patients", bill(sigma), ROW_LEVEL)
+    first = RunEntry("first", "patients", spends(sigma), ROW_LEVEL)
     assert not is_over_budget([first], budget)
 
     def least_noise(times):
         low, high = 0.5, 50.0
         while high - low > 1e-6:
             middle = (low + high) / 2
-            second = RunEntry("second", "patients", bill(middle, times), ROW_LEVEL)
+            second = RunEntry("second", "patients", spends(middle, times), ROW_LEVEL)
             low, high = (middle, high) if is_over_budget([first, second], budget) else (low, middle)
-        return bill(high, times)
+        return spends(high, times)
 
     options = [least_noise(times) for times in (1, 2, 3, 6)]
     assert adaptive_delta(sigma, options, epsilon) <= budget.delta
@@ -131,5 +132,5 @@ def test_a_plan_whose_noise_follows_answers_is_calibrated_for_that(epsilon, neig
 
 @pytest.mark.parametrize("sigma", [10.0, 30.0, 100.0])
 def test_under_usual_noise_it_costs_next_to_nothing(sigma):
-    fixed, adaptive = (compose_epsilon(bill(sigma, 20), 1e-6, adaptive=a) for a in (False, True))
+    fixed, adaptive = (compose_epsilon(spends(sigma, 20), 1e-6, adaptive=a) for a in (False, True))
     assert adaptive == pytest.approx(fixed, rel=6e-4)

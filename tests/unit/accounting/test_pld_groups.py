@@ -15,7 +15,7 @@ MOST_GROUPS = pld.MOST_GROUPS  # fixtures change it
 
 @pytest.fixture
 def limits(monkeypatch):
-    """Set how long a bill is long, and the most groups of it; forget what was computed before."""
+    """Set how many spends are many, and the most groups of them; forget earlier results."""
 
     def set_limits(few, groups):
         monkeypatch.setattr(pld, "FEW", few)
@@ -31,7 +31,7 @@ def limits(monkeypatch):
 
 
 def runs(number, spread, seed=0):
-    """Bills of votes and counts whose noise differs from run to run."""
+    """Spends of votes and counts whose noise differs from run to run."""
     rng = np.random.default_rng(seed)
     scales = np.exp(rng.uniform(0, math.log(spread), number))
     base = 17 * math.sqrt(number)
@@ -45,11 +45,11 @@ def runs(number, spread, seed=0):
 @pytest.mark.parametrize("times", [1, 15, 200])
 @pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 3.7, 20.0, 300.0])
 def test_one_scale_costs_what_dp_accounting_says(limits, sigma, times):
-    bill = [Spend("votes", sigma, times)]
+    spends = [Spend("votes", sigma, times)]
     limits(few=1, groups=1)
-    expected = compose_epsilon(bill, DELTA)
+    expected = compose_epsilon(spends, DELTA)
     limits(few=0, groups=1)
-    assert compose_epsilon(bill, DELTA) == pytest.approx(expected, rel=1e-6)
+    assert compose_epsilon(spends, DELTA) == pytest.approx(expected, rel=1e-6)
 
 
 # The second pair is one where more noise protects less.
@@ -57,10 +57,10 @@ def test_one_scale_costs_what_dp_accounting_says(limits, sigma, times):
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("sigmas", [(3.0, 3.05), (1.14, 1.16), (0.6, 0.7, 0.8), (2.0, 9.0)])
 def test_a_group_is_safe_whatever_its_scales(limits, sigmas, neighbours, delta):
-    bill = [Spend("votes", sigma, 1) for sigma in sigmas]
+    spends = [Spend("votes", sigma, 1) for sigma in sigmas]
     limits(few=0, groups=1)
-    epsilon = compose_epsilon(bill, delta, neighbours)
-    assert exact_delta(bill, epsilon, neighbours) <= delta
+    epsilon = compose_epsilon(spends, delta, neighbours)
+    assert exact_delta(spends, epsilon, neighbours) <= delta
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-9])
@@ -68,28 +68,28 @@ def test_a_long_list_of_spends_is_safe_at_a_tiny_delta(limits, delta):
     """All scales are equal here, so that the truth can be summed; the ledger does not know."""
     whole = Spend("votes", 14.0, 60)
     limits(few=0, groups=2)
-    bill = [Spend("votes", 14.0, 6)] * 10
-    assert exact_delta([whole], compose_epsilon(bill, delta), ROW_LEVEL) <= delta
+    spends = [Spend("votes", 14.0, 6)] * 10
+    assert exact_delta([whole], compose_epsilon(spends, delta), ROW_LEVEL) <= delta
 
 
 @pytest.mark.parametrize(("spread", "waste"), [(1.05, 0.001), (3.0, 0.01), (100.0, 0.03)])
 def test_groups_cost_hardly_more_and_never_less(limits, spread, waste):
-    bill = runs(60, spread)
+    spends = runs(60, spread)
     limits(few=4, groups=10**9)
-    exact = compose_epsilon(bill, DELTA)
+    exact = compose_epsilon(spends, DELTA)
     limits(few=4, groups=MOST_GROUPS)
-    assert exact * (1 - 1e-6) <= compose_epsilon(bill, DELTA) <= exact * (1 + waste)
+    assert exact * (1 - 1e-6) <= compose_epsilon(spends, DELTA) <= exact * (1 + waste)
 
 
 def test_groups_are_of_neighbors_and_lose_nothing():
-    bill = runs(500, 10.0)
-    found = pld.group_spends(bill)
+    spends = runs(500, 10.0)
+    found = pld.group_spends(spends)
     assert 16 <= len(found) <= pld.MOST_GROUPS
     flat = [item for group in found for item in group]
-    assert flat == sorted(bill, key=lambda item: item.sigma)
+    assert flat == sorted(spends, key=lambda item: item.sigma)
 
 
 def test_next_to_no_noise_costs_a_lot_and_no_memory(limits):
     """One draw that tells all, among many that tell nothing."""
-    bill = [Spend("a", 1e-3, 1), *(Spend("b", 1e4 + i, 10**5) for i in range(6))]
-    assert compose_epsilon(bill, DELTA) > 1e5
+    spends = [Spend("a", 1e-3, 1), *(Spend("b", 1e4 + i, 10**5) for i in range(6))]
+    assert compose_epsilon(spends, DELTA) > 1e5

@@ -85,12 +85,12 @@ def test_selections_after_each_other_tell_no_more_than_their_composition(seed):
 @pytest.mark.parametrize("sigma", [0.6, 3.0, 25.0])
 @pytest.mark.parametrize("times", [1, 9, 80])
 def test_two_accountants_agree_on_selections_and_histograms(sigma, times):
-    bill = (
+    spends = (
         Spend("choices", sigma, times, mechanism=EXPONENTIAL),
         Spend("counts", 3 * sigma, 5),
         Spend("more counts", 4 * sigma, 2),
     )
-    stated, found = compose_epsilon(bill, 1e-6), recount_epsilon(bill, 1e-6)
+    stated, found = compose_epsilon(spends, 1e-6), recount_epsilon(spends, 1e-6)
     assert found == pytest.approx(stated, rel=1e-3)
 
 
@@ -105,32 +105,32 @@ def test_one_selection_costs_at_most_its_range():
     ids=str,
 )
 def test_selections_are_for_rows_that_come_or_go(neighbours):
-    bill = (Spend("choices", 4.0, 1, mechanism=EXPONENTIAL),)
+    spends = (Spend("choices", 4.0, 1, mechanism=EXPONENTIAL),)
     with pytest.raises(ParameterError, match="adjacency"):
-        compose_epsilon(bill, 1e-6, neighbours)
+        compose_epsilon(spends, 1e-6, neighbours)
     with pytest.raises(ParameterError, match="adjacency"):
-        recount_epsilon(bill, 1e-6, neighbours)
+        recount_epsilon(spends, 1e-6, neighbours)
 
 
 @pytest.mark.parametrize("sigma", [1 / 705, 1 / 710, 1 / 800, 0.0011])
 def test_a_selection_with_no_noise_is_never_counted_as_private(sigma):
-    bill = (Spend("choice", sigma, 1, mechanism=EXPONENTIAL),)
-    assert recount_epsilon(bill, 1e-6) > 0.9 * 2 / sigma
+    spends = (Spend("choice", sigma, 1, mechanism=EXPONENTIAL),)
+    assert recount_epsilon(spends, 1e-6) > 0.9 * 2 / sigma
 
 
 def test_selections_beyond_count_are_refused():
-    """So many hide what else is on the bill behind the rounding of each."""
-    bill = (Spend("votes", 1.0, 1), Spend("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
+    """So many hide what else is among the spends behind the rounding of each."""
+    spends = (Spend("votes", 1.0, 1), Spend("c", 1e9, 1_700_000, mechanism=EXPONENTIAL))
     with pytest.raises(ParameterError, match=r"times: .* expected at most"):
-        recount_epsilon(bill, 1e-6)
+        recount_epsilon(spends, 1e-6)
 
 
 @pytest.mark.parametrize("times", [500, 1250, 9000])
 def test_two_accountants_agree_on_many_selections(times):
     sigma = (2 * times / 0.04) ** 0.5
-    bill = (
+    spends = (
         Spend("choices", sigma, times, mechanism=EXPONENTIAL),
         Spend("marginals", sigma, times),
     )
-    found = recount_epsilon(bill, 1e-6)
-    assert found == pytest.approx(compose_epsilon(bill, 1e-6), rel=5e-4)
+    found = recount_epsilon(spends, 1e-6)
+    assert found == pytest.approx(compose_epsilon(spends, 1e-6), rel=5e-4)

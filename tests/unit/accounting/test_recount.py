@@ -26,7 +26,7 @@ REPLACED = NeighboringRelation(Adjacency.REPLACE_ONE)
 USERS = NeighboringRelation(max_rows=4)
 
 
-def bill(*items):
+def spends(*items):
     return [Spend(f"item {place}", *item) for place, item in enumerate(items)]
 
 
@@ -35,14 +35,14 @@ def bill(*items):
 @pytest.mark.parametrize(
     "items",
     [
-        bill((0.3, 1)),
-        bill((0.7, 30)),
-        bill((1.14, 1)),
-        bill((2.99, 4)),
-        bill((3.0, 4)),
-        bill((14.05, 15)),
-        bill((4.0, 3), (9.0, 1)),
-        bill((0.9, 4), (2.0, 3)),
+        spends((0.3, 1)),
+        spends((0.7, 30)),
+        spends((1.14, 1)),
+        spends((2.99, 4)),
+        spends((3.0, 4)),
+        spends((14.05, 15)),
+        spends((4.0, 3), (9.0, 1)),
+        spends((0.9, 4), (2.0, 3)),
     ],
 )
 def test_it_is_never_below_the_truth_and_hardly_above(items, delta, neighbours):
@@ -55,12 +55,12 @@ def test_it_is_never_below_the_truth_and_hardly_above(items, delta, neighbours):
 @pytest.mark.parametrize(
     "items",
     [
-        bill((14.05, 15)),
-        bill((1.9, 15), (30.0, 1)),
-        bill((0.6, 3), (0.8, 1)),
-        bill((100.0, 1000), (19_000.0, 1)),
-        bill((5199.0, 15), (19_000.0, 1)),
-        bill((14.0, 15), (20.0, 1), (25.0, 8), (60.0, 2), (61.0, 1)),
+        spends((14.05, 15)),
+        spends((1.9, 15), (30.0, 1)),
+        spends((0.6, 3), (0.8, 1)),
+        spends((100.0, 1000), (19_000.0, 1)),
+        spends((5199.0, 15), (19_000.0, 1)),
+        spends((14.0, 15), (20.0, 1), (25.0, 8), (60.0, 2), (61.0, 1)),
     ],
 )
 @pytest.mark.parametrize("delta", [1e-11, 1e-6])
@@ -74,8 +74,8 @@ def test_it_agrees_with_the_accountant_of_the_certificate(items, delta, neighbou
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_one_percent_less_noise_than_was_calibrated_is_seen(epsilon, neighbours):
     sigma = calibrate_sigma(epsilon, 1e-6, 15, neighbours)
-    assert recount_epsilon(bill((sigma, 15)), 1e-6, neighbours) <= 1.0005 * epsilon
-    assert recount_epsilon(bill((0.99 * sigma, 15)), 1e-6, neighbours) > 1.008 * epsilon
+    assert recount_epsilon(spends((sigma, 15)), 1e-6, neighbours) <= 1.0005 * epsilon
+    assert recount_epsilon(spends((0.99 * sigma, 15)), 1e-6, neighbours) > 1.008 * epsilon
 
 
 @pytest.mark.parametrize("draws", [1, 2, 3, 7, 64, 1001])
@@ -95,7 +95,7 @@ def test_a_sum_of_rough_noise_is_not():
 
 def test_many_terms_and_the_continuous_bound_of_them_meet():
     below, above = (module._DENSE * factor / math.sqrt(15) for factor in (0.99999, 1.00001))
-    one, other = (recount_epsilon(bill((sigma, 15)), 1e-6) for sigma in (below, above))
+    one, other = (recount_epsilon(spends((sigma, 15)), 1e-6) for sigma in (below, above))
     assert other == pytest.approx(one, rel=2e-4)
     assert other >= one * (1 - 2e-5)
 
@@ -122,9 +122,9 @@ def test_a_selection_on_a_coarse_grid_is_never_below_the_truth(width, step):
 
 
 def test_a_spend_split_in_two_costs_the_same():
-    whole = recount_epsilon(bill((6.0, 10)), 1e-6)
-    assert recount_epsilon(bill((6.0, 4), (6.0, 6)), 1e-6) == whole
-    assert recount_epsilon(bill((6.0, 4), (6.000001, 6)), 1e-6) == pytest.approx(whole, rel=1e-4)
+    whole = recount_epsilon(spends((6.0, 10)), 1e-6)
+    assert recount_epsilon(spends((6.0, 4), (6.0, 6)), 1e-6) == whole
+    assert recount_epsilon(spends((6.0, 4), (6.000001, 6)), 1e-6) == pytest.approx(whole, rel=1e-4)
 
 
 def test_the_closed_form_of_users_is_the_hockey_stick_of_two_gaussians():
@@ -138,14 +138,14 @@ def test_the_closed_form_of_users_is_the_hockey_stick_of_two_gaussians():
 
 
 def test_users_with_one_row_pay_hardly_more_than_rows():
-    users = recount_epsilon(bill((10.0, 15)), 1e-6, NeighboringRelation(max_rows=1))
-    assert users == pytest.approx(recount_epsilon(bill((10.0, 15)), 1e-6), rel=2e-3)
+    users = recount_epsilon(spends((10.0, 15)), 1e-6, NeighboringRelation(max_rows=1))
+    assert users == pytest.approx(recount_epsilon(spends((10.0, 15)), 1e-6), rel=2e-3)
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED, USERS])
 def test_sampling_error_and_probabilities_are_parts_of_delta(neighbours):
-    plain, delta = bill((10.0, 15)), 1e-6
-    telling = [Spend("values", 10.0, 15, chance=1e-9)]
+    plain, delta = spends((10.0, 15)), 1e-6
+    telling = [Spend("values", 10.0, 15, delta_share=1e-9)]
     left = delta - 15 * neighbours.cells * 1e-9 - 3e-7
     found = recount_epsilon(telling, delta, neighbours, sampling_delta=3e-7)
     assert found == pytest.approx(recount_epsilon(plain, left, neighbours), rel=1e-9)
@@ -154,25 +154,25 @@ def test_sampling_error_and_probabilities_are_parts_of_delta(neighbours):
 
 def test_an_empty_list_of_spends_and_strong_noise_cost_nothing():
     assert recount_epsilon([], 1e-6) == 0
-    assert recount_epsilon(bill((1e3, 1)), 0.01) == 0
-    assert recount_epsilon(bill((1e3, 1)), 0.01, USERS) == 0
+    assert recount_epsilon(spends((1e3, 1)), 0.01) == 0
+    assert recount_epsilon(spends((1e3, 1)), 0.01, USERS) == 0
 
 
 @pytest.mark.parametrize(
     ("items", "delta", "neighbours", "said"),
     [
-        (bill((10.0, 1)), 1e-13, ROW_LEVEL, "delta="),
-        (bill((10.0, 1)), 1.5, ROW_LEVEL, "delta="),
-        (bill((10.0, 1)), math.nan, ROW_LEVEL, "delta="),
-        ([Spend("values", 10.0, 10, chance=1e-7)], 1e-6, ROW_LEVEL, "delta="),
-        (bill((1e-5, 1)), 1e-6, ROW_LEVEL, "sigma="),
-        (bill((1e300, 1)), 1e-6, ROW_LEVEL, "sigma="),
-        (bill((1e-300, 1)), 1e-6, ROW_LEVEL, "sigma="),
-        (bill((10.0, 10**400)), 1e-6, ROW_LEVEL, "times"),
-        (bill((0.01, 10**9)), 1e-6, ROW_LEVEL, "so little noise"),
-        (bill((2.0, 10**6)), 1e-6, ROW_LEVEL, "times"),
-        (bill((0.4, 1)), 1e-6, USERS, "sigma=0.4"),
-        (bill(*((10.0 + place, 1) for place in range(300))), 1e-6, ROW_LEVEL, "different sigmas"),
+        (spends((10.0, 1)), 1e-13, ROW_LEVEL, "delta="),
+        (spends((10.0, 1)), 1.5, ROW_LEVEL, "delta="),
+        (spends((10.0, 1)), math.nan, ROW_LEVEL, "delta="),
+        ([Spend("values", 10.0, 10, delta_share=1e-7)], 1e-6, ROW_LEVEL, "delta="),
+        (spends((1e-5, 1)), 1e-6, ROW_LEVEL, "sigma="),
+        (spends((1e300, 1)), 1e-6, ROW_LEVEL, "sigma="),
+        (spends((1e-300, 1)), 1e-6, ROW_LEVEL, "sigma="),
+        (spends((10.0, 10**400)), 1e-6, ROW_LEVEL, "times"),
+        (spends((0.01, 10**9)), 1e-6, ROW_LEVEL, "so little noise"),
+        (spends((2.0, 10**6)), 1e-6, ROW_LEVEL, "times"),
+        (spends((0.4, 1)), 1e-6, USERS, "sigma=0.4"),
+        (spends(*((10.0 + place, 1) for place in range(300))), 1e-6, ROW_LEVEL, "different sigmas"),
     ],
 )
 def test_what_no_run_could_have_charged_is_refused_in_words(items, delta, neighbours, said):
@@ -182,7 +182,7 @@ def test_what_no_run_could_have_charged_is_refused_in_words(items, delta, neighb
 
 @pytest.mark.parametrize("item", [(1e12, 1), (1e9, 10**15), (3.0, 10**6)])
 def test_numbers_beyond_any_run_take_no_time(item):
-    assert recount_epsilon(bill(item), 1e-6) >= 0
+    assert recount_epsilon(spends(item), 1e-6) >= 0
 
 
 def test_it_needs_no_library_of_accounting():

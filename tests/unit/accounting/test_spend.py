@@ -98,7 +98,7 @@ def test_a_spend_in_a_file_names_its_mechanism():
         "name": "votes",
         "sigma": 2.0,
         "times": 6,
-        "chance": 0.0,
+        "delta_share": 0.0,
     }
 
 

@@ -21,18 +21,18 @@ def test_the_loss_within_a_guarantee_keeps_it_and_hardly_more(epsilon, delta):
 
 @pytest.mark.parametrize("loss", [0.001, 0.07, 2.0])
 def test_it_is_never_below_the_tight_epsilon_of_a_fixed_list_of_spends(loss):
-    bill = (Spend("counts", math.sqrt(10 / loss), 10),)
-    tight = compose_epsilon(bill, 1e-6)
+    spends = (Spend("counts", math.sqrt(10 / loss), 10),)
+    tight = compose_epsilon(spends, 1e-6)
     assert tight < compute_epsilon_from_loss(loss, 1e-6) < 1.25 * tight
 
 
 @pytest.mark.parametrize("loss", [0.001, 0.07, 2.0, 50.0])
 def test_two_accountants_agree(loss):
-    bill = (
+    spends = (
         Spend("counts", math.sqrt(20 / loss), 10),
         Spend("choices", math.sqrt(20 / loss), 10, mechanism=EXPONENTIAL),
     )
-    found = recount_epsilon(bill, 1e-6, adaptive=True)
+    found = recount_epsilon(spends, 1e-6, adaptive=True)
     assert found == pytest.approx(compute_epsilon_from_loss(loss, 1e-6), rel=1e-5)
 
 

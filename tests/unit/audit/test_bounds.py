@@ -103,7 +103,7 @@ def test_guesses_accuse_randomised_response_as_rarely_as_they_say(epsilon):
 
 @pytest.mark.parametrize("canaries", [100, 10_000])
 def test_a_release_that_gives_all_away_with_the_chance_delta_is_not_accused(canaries):
-    """It promises no more, so its chance to have all guesses right must be granted."""
+    """It guarantees no more, so its chance to have all guesses right must be granted."""
     for delta in (1e-4, 1e-9):
         assert compute_guess_probability(canaries, canaries, canaries, 0.0, delta) >= delta
 

@@ -30,7 +30,7 @@ def report(*findings):
     return AuditReport("as shipped", CLAIM, findings)
 
 
-def test_a_promise_holds_if_nothing_refutes_it():
+def test_a_guarantee_holds_if_nothing_refutes_it():
     assert report(UNDER, BLIND, APART).holds
     assert "nothing refutes it" in str(report(UNDER, BLIND, APART))
 
@@ -47,7 +47,7 @@ def test_exactly_the_claim_is_no_refutation():
     assert EpsilonLowerBound("x", CLAIM, epsilon=10.0, visible=47.0, samples=1).holds
 
 
-def test_an_attack_that_could_not_have_refuted_the_promise_says_so():
+def test_an_attack_that_could_not_have_refuted_the_guarantee_says_so():
     lines = str(report(UNDER, BLIND)).splitlines()
     assert [line.endswith("out of sight") for line in lines if "votes" in line] == [False]
     assert any(line.endswith("out of sight") for line in lines if "many runs" in line)

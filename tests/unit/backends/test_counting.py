@@ -209,7 +209,7 @@ def test_a_class_without_rows_is_counted_too():
 
 
 @pytest.mark.parametrize("users_count", [False, True])
-def test_its_counts_can_be_bought(users_count):
+def test_its_counts_can_be_estimated(users_count):
     whose = users(scale=FIXED_POINT) if users_count else None
     neighbours = NeighboringRelation(max_rows=3) if users_count else ROW_LEVEL
     account, table = Account(), stored(batches(2), whose, classes=2)

@@ -54,26 +54,26 @@ def test_its_certificate_holds_and_all_of_the_budget_is_spent():
     assert verify_plain(certificate.to_dict()).holds
     assert certificate.adaptive
     assert 0.999 < certificate.epsilon <= 1.0
-    bill = {item.name: item for item in certificate.bill}
-    assert bill["one-ways"].times == 7
-    assert "not used" not in bill
+    spends = {item.name: item for item in certificate.spends}
+    assert spends["one-ways"].times == 7
+    assert "not used" not in spends
 
 
 def test_each_round_pays_a_choice_and_a_measurement():
     table, schema = adult_like(rows=1000)
-    bill = {item.name: item for item in fitted(table, schema, most_bins=8).certificate.bill}
-    levels = [name.split(", ")[1] for name in bill if name.startswith("choices")]
+    spends = {item.name: item for item in fitted(table, schema, most_bins=8).certificate.spends}
+    levels = [name.split(", ")[1] for name in spends if name.startswith("choices")]
     for level in levels:
-        choices, marginals = bill[f"choices, {level}"], bill[f"marginals, {level}"]
+        choices, marginals = spends[f"choices, {level}"], spends[f"marginals, {level}"]
         assert choices.times == marginals.times
         assert marginals.loss == pytest.approx(9 * choices.loss)
 
 
 def test_the_first_noise_would_last_for_sixteen_rounds_an_attribute():
     table, schema = adult_like(rows=1000)
-    bill = fitted(table, schema, most_bins=8, public_rows=1000).certificate.bill
-    ones = next(item for item in bill if item.name == "one-ways")
-    limit = math.fsum(item.loss for item in bill)
+    spends = fitted(table, schema, most_bins=8, public_rows=1000).certificate.spends
+    ones = next(item for item in spends if item.name == "one-ways")
+    limit = math.fsum(item.loss for item in spends)
     assert ones.loss / 7 == pytest.approx(0.9 * limit / (16 * 7), rel=1e-6)
 
 

@@ -47,7 +47,7 @@ def table(rows=ROWS_GIVEN, seed=0):
     )
 
 
-def bought(kind, noise=None, most=16, sigma=40.0, rows=ROWS_GIVEN, encoder=ENCODER, data=None):
+def estimated(kind, noise=None, most=16, sigma=40.0, rows=ROWS_GIVEN, encoder=ENCODER, data=None):
     account = Account()
     for part in base.plan_bins(kind, encoder):
         account.authorize(part.make_spend(loss=part.times / sigma**2))
@@ -73,15 +73,15 @@ def test_each_column_with_many_values_is_paid_for_once(kind, mechanism):
 
 def test_bins_of_equal_width_are_free():
     assert base.plan_bins("uniform", ENCODER) == ()
-    assert bought("uniform", most=8)["size"] == build_axis(ENCODER, "size", max_bins=8)
+    assert estimated("uniform", most=8)["size"] == build_axis(ENCODER, "size", max_bins=8)
 
 
 @each_kind
-def test_without_columns_of_many_values_nothing_is_bought(kind):
+def test_without_columns_of_many_values_nothing_is_estimated(kind):
     encoder = Encoder(Schema((Integer("children", 0, 15), Boolean("ill"))))
     assert base.plan_bins(kind, encoder) == ()
     data = pa.table({"children": [3], "ill": [True]})
-    assert bought(kind, encoder=encoder, data=data)["children"].size == 16
+    assert estimated(kind, encoder=encoder, data=data)["children"].size == 16
 
 
 def test_a_column_has_a_bin_for_each_value_up_to_a_few():
@@ -91,7 +91,7 @@ def test_a_column_has_a_bin_for_each_value_up_to_a_few():
 
 @each_kind
 def test_every_column_of_numbers_has_bins_and_no_more_than_allowed(kind):
-    found = bought(kind, most=12)
+    found = estimated(kind, most=12)
     assert list(found) == [column.name for column in ENCODER.numeric]
     assert all(found[name].size <= 12 for name in WIDE)
     assert (found["children"].size, found["constant"].size) == (10, 1)
@@ -100,7 +100,7 @@ def test_every_column_of_numbers_has_bins_and_no_more_than_allowed(kind):
 @each_kind
 @pytest.mark.parametrize("name", WIDE)
 def test_bins_cover_the_range_in_order(kind, name):
-    axis, column = bought(kind)[name], SCHEMA[name]
+    axis, column = estimated(kind)[name], SCHEMA[name]
     assert len(axis.edges) == axis.size + 1 == len(axis.cuts) + 2
     assert all(np.diff(axis.edges) > 0)
     assert all(np.diff([0, *axis.cuts, 1]) > 0)
@@ -109,38 +109,38 @@ def test_bins_cover_the_range_in_order(kind, name):
 
 @each_kind
 def test_cuts_and_edges_tell_the_same_bins(kind):
-    axis = bought(kind)["size"]
+    axis = estimated(kind)["size"]
     assert axis.edges[1:-1] == pytest.approx([-1 + 4 * cut for cut in axis.cuts])
 
 
 def test_a_tree_finds_the_one_value_that_most_rows_have():
     """Nine in ten rows have no gain, of a hundred thousand values."""
-    axis = bought("privtree", most=32)["gain"]
+    axis = estimated("privtree", most=32)["gain"]
     assert axis.edges[1] <= 0.5
     assert shares(axis)[0] == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_tree_has_narrow_bins_where_the_rows_are():
-    axis = bought("privtree", most=32)["size"]
+    axis = estimated("privtree", most=32)["size"]
     widths, held = np.diff(axis.edges), shares(axis)
     assert widths[np.argmax(held)] <= 4 / 64
     assert widths.max() >= 4 / 4
 
 
 def test_quantiles_hold_about_equally_many_rows():
-    found = bought("quantile", most=8, sigma=5.0)
+    found = estimated("quantile", most=8, sigma=5.0)
     assert shares(found["wide"]) == pytest.approx(np.full(8, 1 / 8), abs=0.05)
     assert shares(found["size"]).max() < 0.25
 
 
 def test_quantiles_of_few_rows_under_much_noise_are_made_of_fewer_cells():
-    axis = bought("quantile", most=8, sigma=60.0)["wide"]
+    axis = estimated("quantile", most=8, sigma=60.0)["wide"]
     assert shares(axis) == pytest.approx(np.full(axis.size, 1 / axis.size), abs=0.15)
     assert np.diff([0, *axis.cuts, 1]).min() > 1 / 20
 
 
 @pytest.mark.parametrize("kind", ["privtree", "quantile"])
-def test_nothing_is_bought_that_was_not_agreed_on(kind):
+def test_nothing_is_estimated_that_was_not_agreed_on(kind):
     tables = CachedTable([ENCODER.encode(table(10))])
     with pytest.raises(BudgetError):
         base.measure_bins(
@@ -155,7 +155,7 @@ def test_nothing_is_bought_that_was_not_agreed_on(kind):
 
 @each_kind
 def test_a_table_of_next_to_no_rows_has_bins_too(kind):
-    found = bought(kind, data=table(1), rows=1.0)
+    found = estimated(kind, data=table(1), rows=1.0)
     assert all(axis.size >= 1 for axis in found.values())
 
 

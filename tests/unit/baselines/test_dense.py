@@ -30,7 +30,7 @@ def test_the_split_spends_the_loss():
     assert divide_loss([3, 1000, 17], 0.7).sum() == pytest.approx(0.7)
 
 
-def test_noise_is_foretold_as_it_will_be():
+def test_noise_is_predicted_as_it_will_be():
     cells, loss = [4, 30, 200], 0.05
     assert estimate_noise(cells, loss) == pytest.approx(noise(cells, divide_loss(cells, loss)))
 

@@ -1,4 +1,4 @@
-"""How much pairs depend on each other is asked in blocks, and is one item of the bill."""
+"""How much pairs depend on each other is asked in blocks, and is one spend."""
 
 import pyarrow as pa
 import pytest
@@ -43,7 +43,7 @@ class Asking(Independent):
 def asked(table=TABLE, schema=SCHEMA, strength=0):
     noise = FakeNoise(0, strength=strength)
     model = fitted(Asking(), table, schema, public_rows=len(table), noise=noise)
-    return Asking.found, {item.name: item for item in model.certificate.bill}
+    return Asking.found, {item.name: item for item in model.certificate.spends}
 
 
 def test_dependence_is_the_distance_from_independence_in_rows():
@@ -52,10 +52,10 @@ def test_dependence_is_the_distance_from_independence_in_rows():
 
 
 def test_every_pair_that_varies_is_charged_once():
-    _, bill = asked()
-    assert bill["1-way marginals"].times == 4
-    assert bill["dependence of pairs"].times == 3
-    assert bill["dependence of pairs"].loss == pytest.approx(bill["1-way marginals"].loss)
+    _, spends = asked()
+    assert spends["1-way marginals"].times == 4
+    assert spends["dependence of pairs"].times == 3
+    assert spends["dependence of pairs"].loss == pytest.approx(spends["1-way marginals"].loss)
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -69,9 +69,9 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_pairs_of_very_many_cells_are_left_out(monkeypatch):
     monkeypatch.setattr(privsyn, "_MOST_CELLS", 3)
-    found, bill = asked()
+    found, spends = asked()
     assert found == {}
-    assert "dependence of pairs" not in bill
+    assert "dependence of pairs" not in spends
 
 
 def test_noise_is_on_every_answer():

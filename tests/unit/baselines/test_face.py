@@ -68,17 +68,17 @@ def checks_of(model, tmp_path):
 @pytest.mark.parametrize("method", [Independent(), Adaptive(), Adaptive(left_over=0.001)], ids=str)
 def test_its_certificate_is_verified(method, epsilon, tmp_path):
     model = Baseline(method, epsilon=epsilon, delta=1e-6, bins="quantile", random_state=0)
-    promise = model.fit(TABLE, schema=SCHEMA).certificate
-    assert epsilon * 0.99 < promise.epsilon <= epsilon
+    guarantee = model.fit(TABLE, schema=SCHEMA).certificate
+    assert epsilon * 0.99 < guarantee.epsilon <= epsilon
     assert checks_of(model, tmp_path).holds
-    assert promise.adaptive is method.adaptive
+    assert guarantee.adaptive is method.adaptive
 
 
 @pytest.mark.parametrize("item", range(3))
-def test_a_changed_bill_is_noticed(item, tmp_path):
+def test_a_changed_spends_is_noticed(item, tmp_path):
     model = Baseline(Adaptive(), epsilon=1.0, delta=1e-6, bins="privtree", random_state=0)
     plain = model.fit(TABLE, schema=SCHEMA).certificate.to_dict()
-    plain["bill"][item]["sigma"] *= 0.5
+    plain["spends"][item]["sigma"] *= 0.5
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(plain))
     assert not verify(path).holds
@@ -93,12 +93,12 @@ def test_a_fixed_plan_called_adaptive_is_noticed(tmp_path):
     assert not verify(path).holds
 
 
-def test_an_adaptive_promise_is_that_of_its_limit():
-    """What was left over could have been spent: it is on the bill."""
+def test_an_adaptive_guarantee_is_that_of_its_limit():
+    """What was left over could have been spent: it is among the spends."""
     kept = Baseline(Adaptive(left_over=0.002), epsilon=1.0, delta=1e-6).fit(TABLE, schema=SCHEMA)
     used = Baseline(Adaptive(), epsilon=1.0, delta=1e-6).fit(TABLE, schema=SCHEMA)
     assert kept.certificate.epsilon == used.certificate.epsilon
-    assert kept.certificate.bill[-1].name == "not used"
+    assert kept.certificate.spends[-1].name == "not used"
 
 
 def test_nothing_beyond_the_plan_is_read():
@@ -153,12 +153,12 @@ def test_what_comes_in_goes_out(kind):
     assert len(model.sample(7)) == 7
 
 
-def test_the_number_of_rows_is_bought_or_declared():
-    bought = Baseline(Independent(), delta=1e-6).fit(TABLE, schema=SCHEMA)
-    assert "row count" in [item.name for item in bought.certificate.bill]
-    assert abs(len(bought.sample()) - 2000) < 600
+def test_the_number_of_rows_is_estimated_or_declared():
+    estimated = Baseline(Independent(), delta=1e-6).fit(TABLE, schema=SCHEMA)
+    assert "row count" in [item.name for item in estimated.certificate.spends]
+    assert abs(len(estimated.sample()) - 2000) < 600
     declared = Baseline(Independent(), public_rows=2000).fit(TABLE, schema=SCHEMA)
-    assert "row count" not in [item.name for item in declared.certificate.bill]
+    assert "row count" not in [item.name for item in declared.certificate.spends]
     assert len(declared.sample()) == 2000
     assert declared.certificate.delta == pytest.approx(1 / (2000 * np.log(2000)))
     assert "the number of rows, 2,000" in declared.certificate.assumed_public

@@ -1,4 +1,4 @@
-"""GEM: asks for what its model gets most wrong, learns, and keeps its promise."""
+"""GEM: asks for what its model gets most wrong, learns, and keeps its guarantee."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -101,7 +101,7 @@ def test_its_certificate_holds_and_names_choices_and_marginals():
     table, schema = planted(300)
     certificate = fitted(GEM(**SMALL | {"steps": 2}), table, schema).certificate
     assert verify_plain(certificate.to_dict()).holds
-    assert {item.name: item.times for item in certificate.bill} == {
+    assert {item.name: item.times for item in certificate.spends} == {
         CHOICES: 10,
         MARGINALS: 10,
         "row count": 1,

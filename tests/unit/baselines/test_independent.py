@@ -40,7 +40,7 @@ def test_its_certificate_holds_and_lists_what_was_measured():
     table, schema = adult_like(rows=1000)
     certificate = fitted(table, schema).certificate
     assert verify_plain(certificate.to_dict()).holds
-    assert {item.name: item.times for item in certificate.bill} == {
+    assert {item.name: item.times for item in certificate.spends} == {
         "row count": 1,
         "bins": 2,
         "one-ways": 7,

@@ -35,7 +35,7 @@ def test_its_certificate_holds_and_lists_what_was_measured():
     certificate = fitted(table, schema, epsilon=1.0).certificate
     assert verify_plain(certificate.to_dict()).holds
     assert 0.99 < certificate.epsilon <= 1.0
-    assert {item.name: item.times for item in certificate.bill} == {
+    assert {item.name: item.times for item in certificate.spends} == {
         "row count": 1,
         "one-ways": 7,
         "choices": 6,

@@ -65,7 +65,7 @@ def test_the_certificate_names_where_it_is_from(outside):
     stated = model.certificate.configuration
     assert stated["method"] == "outside_methods:Uniform"
     assert stated["parts_of"] == 1
-    assert [item.name for item in model.certificate.bill][-1] == "first"
+    assert [item.name for item in model.certificate.spends][-1] == "first"
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_pairs_of_attributes_are_learned(learned):
 def test_its_certificate_holds_and_lists_what_was_measured(learned):
     certificate = learned[1].certificate
     assert verify_plain(certificate.to_dict()).holds
-    assert {item.name: item.times for item in certificate.bill} == {
+    assert {item.name: item.times for item in certificate.spends} == {
         "row count": 1,
         "bins": 2,
         "marginals": 21,

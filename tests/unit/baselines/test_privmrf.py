@@ -1,9 +1,9 @@
-"""PrivMRF learns, keeps its promise and survives the corners."""
+"""PrivMRF learns, keeps its guarantee and survives the corners."""
 
 import pytest
 
 from adultlike import adult_like
-from method_corners import CORNERS, against_independent, fitted, keeps_its_promise, survives
+from method_corners import CORNERS, against_independent, fitted, keeps_its_guarantee, survives
 from tabpe.baselines.privmrf import PrivMRF, plan_rounds
 
 pytest.importorskip("mbi")
@@ -27,13 +27,13 @@ def test_pairs_of_columns_are_learned(learned):
 
 def test_the_certificate_holds(learned):
     assert learned[1].certificate.adaptive
-    keeps_its_promise(learned[1], 3.0)
+    keeps_its_guarantee(learned[1], 3.0)
 
 
 def test_the_budget_is_split_one_one_eight(learned):
-    bill = learned[1].certificate.bill
-    whole = sum(item.loss for item in bill if item.name != "row count")
-    shares = {item.name: item.loss / whole for item in bill}
+    spends = learned[1].certificate.spends
+    whole = sum(item.loss for item in spends if item.name != "row count")
+    shares = {item.name: item.loss / whole for item in spends}
     assert shares["1-way marginals"] == pytest.approx(0.05)
     assert shares["dependence of pairs"] == pytest.approx(0.05)
     assert shares["marginals"] == pytest.approx(0.8, abs=0.06)

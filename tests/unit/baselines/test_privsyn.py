@@ -1,4 +1,4 @@
-"""PrivSyn learns, keeps its promise and survives the corners."""
+"""PrivSyn learns, keeps its guarantee and survives the corners."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adultlike import adult_like, two_way_error
-from method_corners import CORNERS, against_independent, fitted, keeps_its_promise, survives
+from method_corners import CORNERS, against_independent, fitted, keeps_its_guarantee, survives
 from tabpe.accounting import FakeNoise
 from tabpe.baselines.privsyn import PrivSyn
 
@@ -20,10 +20,10 @@ def learned():
 
 
 def shares(model):
-    bill = model.certificate.bill
-    whole = sum(item.loss for item in bill)
+    spends = model.certificate.spends
+    whole = sum(item.loss for item in spends)
     found = {}
-    for item in bill:
+    for item in spends:
         kind = "marginals" if item.name.startswith("marginals") else item.name
         found[kind] = found.get(kind, 0.0) + item.loss / whole
     return found
@@ -37,7 +37,7 @@ def test_pairs_of_columns_are_learned(learned):
 
 def test_the_certificate_holds(learned):
     assert learned[1].certificate.adaptive
-    keeps_its_promise(learned[1], 3.0)
+    keeps_its_guarantee(learned[1], 3.0)
 
 
 def test_the_budget_is_split_one_one_eight(learned):
@@ -53,7 +53,7 @@ def test_the_budget_is_split_one_one_eight(learned):
 
 
 def test_every_pair_is_asked_about_once(learned):
-    items = {item.name: item for item in learned[1].certificate.bill}
+    items = {item.name: item for item in learned[1].certificate.spends}
     assert items["1-way marginals"].times == 7
     assert items["dependence of pairs"].times == 21
 
@@ -61,7 +61,7 @@ def test_every_pair_is_asked_about_once(learned):
 def test_more_cells_have_less_noise(learned):
     sigmas = {
         int(item.name.split()[2].replace(",", "")): item.sigma
-        for item in learned[1].certificate.bill
+        for item in learned[1].certificate.spends
         if item.name.startswith("marginals of")
     }
     assert len(sigmas) > 2
@@ -78,7 +78,7 @@ def test_corners(name):
 def test_budgets_far_apart(epsilon):
     table, schema = CORNERS["no label"]
     model = fitted(QUICK, table, schema, epsilon=epsilon)
-    keeps_its_promise(model, epsilon)
+    keeps_its_guarantee(model, epsilon)
 
 
 @pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")

@@ -1,4 +1,4 @@
-"""RAP++: asks for halfspaces that its points get wrong, learns, and keeps its promise."""
+"""RAP++: asks for halfspaces that its points get wrong, learns, and keeps its guarantee."""
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +70,7 @@ def test_its_certificate_holds_and_names_all_that_was_asked():
     table, schema = crosswise(300)
     certificate = fitted(RAPpp(**TINY), table, schema).certificate
     assert verify_plain(certificate.to_dict()).holds
-    assert {item.name: item.times for item in certificate.bill} == {
+    assert {item.name: item.times for item in certificate.spends} == {
         "row count": 1,
         CHOICES: 1,
         MARGINALS: 1,
@@ -83,8 +83,8 @@ def test_its_certificate_holds_and_names_all_that_was_asked():
 
 def test_the_loss_goes_to_categories_and_numbers_by_how_many_there_are():
     table, schema = crosswise(300)
-    bill = fitted(RAPpp(**TINY), table, schema, public_rows=300).certificate.bill
-    loss = {item.name: item.times / item.sigma**2 for item in bill}
+    spends = fitted(RAPpp(**TINY), table, schema, public_rows=300).certificate.spends
+    loss = {item.name: item.times / item.sigma**2 for item in spends}
     assert loss[CHOICES] == pytest.approx(loss[MARGINALS])
     assert loss[HALFSPACE_CHOICES] == pytest.approx(loss[HALFSPACES])
     assert loss[MARGINALS] / loss[HALFSPACES] == pytest.approx(1 / 2)
@@ -97,8 +97,8 @@ def test_it_survives_corners(name):
 
 def test_it_asks_for_all_halfspaces_if_there_are_few():
     table, schema = crosswise(100)
-    bill = fitted(RAPpp(**TINY | {"projections": 3}), table, schema).certificate.bill
-    assert {item.name: item.times for item in bill}[HALFSPACES] == 3
+    spends = fitted(RAPpp(**TINY | {"projections": 3}), table, schema).certificate.spends
+    assert {item.name: item.times for item in spends}[HALFSPACES] == 3
 
 
 def test_numbers_lie_on_their_grid():

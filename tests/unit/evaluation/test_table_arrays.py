@@ -79,11 +79,11 @@ LABELS = {
     "decimal as text": (RATE, pa.array(["1", "1.0", "2.50", "q"]), ["1.0", "1.0", "2.5", "q"]),
     "digits as numbers": (DIGIT, pa.array([1.0, 2.5]), ["1", "2.5"]),
     "dates": (WARD, pa.array([datetime.date(2020, 1, 1)]), ["2020-01-01"]),
-    "truths": (ILL, pa.array([True, False, None]), ["True", "False", None]),
+    "booleans": (ILL, pa.array([True, False, None]), ["True", "False", None]),
     "yes and no": (ILL, pa.array(["Yes", "no ", "", "maybe"]), ["True", "False", None, "maybe"]),
-    "truths as numbers": (ILL, pa.array([1, 0, 7, None]), ["True", "False", "7", None]),
-    "truths as floats": (ILL, pa.array([1.0, float("nan")]), ["True", None]),
-    "truths all null": (ILL, pa.nulls(1), [None]),
+    "booleans as numbers": (ILL, pa.array([1, 0, 7, None]), ["True", "False", "7", None]),
+    "booleans as floats": (ILL, pa.array([1.0, float("nan")]), ["True", None]),
+    "booleans all null": (ILL, pa.nulls(1), [None]),
 }
 
 
@@ -111,7 +111,7 @@ REFUSED = {
     "an infinity in text": (DOSE, pa.array(["inf", SECRET])),
     "lists as numbers": (DOSE, pa.array([[SECRET]])),
     "lists as categories": (WARD, pa.array([[SECRET]])),
-    "lists as truths": (ILL, pa.array([[SECRET]])),
+    "lists as booleans": (ILL, pa.array([[SECRET]])),
     "structs": (WARD, pa.array([{"a": SECRET}])),
     "a dictionary of lists": (
         WARD,

@@ -105,7 +105,7 @@ def test_too_many_tilted_rounds_are_refused():
 
 def test_spends_include_a_histogram_for_each_vote_of_a_row_and_two_tables_a_column():
     asked = PRESETS["best"].plan_queries(columns=7, classes=3)
-    assert [(part.name, part.times) for part in asked.first] == [("tables of columns", 14)]
+    assert [(part.name, part.times) for part in asked.first] == [("1-way marginals", 14)]
     assert [(part.name, part.times) for part in asked.rest] == [("votes", 32)]
     assert PRESETS["best"].plan_queries(columns=7, classes=1).first[0].times == 7
 

@@ -83,7 +83,7 @@ NUMBERS = Schema((Float("x", 0, 1), Float("y", 0, 1)))
 
 
 def pairs(rows=100_000, sigma=10.0, schema=SCHEMA):
-    """Tables of pairs; those of single columns have next to no noise."""
+    """2-way marginals; those of single columns have next to no noise."""
     return choose_pairs(bins(rows=10**9, schema=schema), rows, sigma)
 
 

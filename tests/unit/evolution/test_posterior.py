@@ -120,7 +120,7 @@ def test_sharper_labels_leave_classes_and_columns_as_they_were(power):
 
 
 def test_sharper_labels_leave_each_class_in_its_place():
-    """Half of one class lies among the other; tables of columns by class say that it does."""
+    """Half of one class lies among the other; 1-way marginals by class say that it does."""
     rng = np.random.default_rng(1)
     x, y, odd = rng.random(4000), rng.random(4000), np.arange(4000) % 2 == 0
     x = np.where(odd, x, x / 2)
@@ -131,7 +131,7 @@ def test_sharper_labels_leave_each_class_in_its_place():
 
 
 def test_only_votes_are_sharpened():
-    """Tables of columns tell nothing that could be."""
+    """1-way marginals tell nothing that could be."""
     alone = dataclasses.replace(CONFIG, rounds=0)
     assert plain(Scene(alone).run()) == plain(Scene(dataclasses.replace(alone, sharpness=0)).run())
 

@@ -37,7 +37,7 @@ SCHEMA = Schema(
         Datetime("seen", "2020-01-01T00:00", "2021-01-01T00:00", nullable=True),
         Time("at"),
         Id("patient", prefix="P"),
-        Integer("weight", 0, 300, source=Source.BOUGHT, bought=("max",)),
+        Integer("weight", 0, 300, source=Source.ESTIMATED, estimated=("max",)),
         Integer("height", 0, 300, source=Source.DATA),
     ),
     label="ill",

@@ -9,7 +9,7 @@ from tabpe.errors import BudgetError, DataError
 from tabpe.io import open_source
 from tabpe.measurement.reservation import LedgerCharge, WatchedSource
 
-BILL = (Spend("votes", 17.0, 15),)
+SPENDS = (Spend("votes", 17.0, 15),)
 HALF = (Spend("votes", 17.0, 7),)
 
 
@@ -21,7 +21,7 @@ def charge(tmp_path):
 
 
 def held(charge, give_back, run="run"):
-    return charge.hold_reservation(run, BILL, ROW_LEVEL, 0.0, give_back)
+    return charge.hold_reservation(run, SPENDS, ROW_LEVEL, 0.0, give_back)
 
 
 def states(charge):
@@ -36,7 +36,7 @@ def test_the_delta_is_that_of_the_budget(charge):
 def test_it_is_in_the_ledger_before_the_run_begins(charge):
     with held(charge, lambda: True) as entry:
         assert states(charge) == ["reserved"]
-        assert entry.bill == BILL
+        assert entry.spends == SPENDS
 
 
 @pytest.mark.parametrize(("unread", "state"), [(True, "refunded"), (False, "reserved")])

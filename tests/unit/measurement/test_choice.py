@@ -173,7 +173,7 @@ def test_every_distance_is_charged_once():
     ("ask", "mechanism"),
     [("choose_marginal", "discrete Gaussian"), ("measure_distances", EXPONENTIAL)],
 )
-def test_an_item_must_be_on_the_bill_as_what_it_is(ask, mechanism):
+def test_an_item_must_be_on_the_spends_as_what_it_is(ask, mechanism):
     terms = terms_of(FakeNoise(), mechanism=mechanism)
     with pytest.raises(TabpeError, match="was not authorized as"):
         getattr(measuring, ask)(Unread(), PAIRS, UNKNOWN, terms, "asked")
@@ -212,6 +212,6 @@ def test_weights_are_checked(weights):
         )
 
 
-def test_marginals_are_not_on_the_bill_as_choices():
+def test_marginals_are_not_on_the_spends_as_choices():
     with pytest.raises(TabpeError, match="was not authorized as"):
         measuring.measure_marginals(Unread(), PAIRS[:1], terms_of(FakeNoise()), "asked")

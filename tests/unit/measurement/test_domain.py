@@ -160,7 +160,7 @@ def test_a_value_is_told_from_just_above_the_threshold_on(neighbours, beyond):
 def test_without_a_chance_no_value_is_asked_for():
     account, survey = Account(), RecordingSurvey()
     account.authorize(Spend(measure.VALUES, 4.0, 2))
-    with pytest.raises(TabpeError, match="chance"):
+    with pytest.raises(TabpeError, match="part of delta"):
         ask(measure.VALUES, survey, account, ConstantNoise())
     assert survey.calls == []
 

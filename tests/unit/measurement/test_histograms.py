@@ -136,7 +136,7 @@ def test_a_failure_of_the_noise_releases_nothing(name):
 
 
 @each_measurement
-def test_the_item_on_the_bill_is_what_was_charged_at_the_agreed_sigma(name):
+def test_the_item_on_the_spends_is_what_was_charged_at_the_agreed_sigma(name):
     account = agreed(name, 7.5, times=4)
     measured = ASKING[name](RecordingEngine(), account, ConstantNoise())
     assert measured.item == Spend(name, sigma=7.5, times=TIMES.get(name, 1))

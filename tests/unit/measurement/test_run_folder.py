@@ -260,7 +260,7 @@ def columns(tables, account):
 
 
 @pytest.mark.parametrize("ask", [soft_votes, columns])
-def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_bill(folder, ask):
+def test_a_run_that_goes_on_reads_nothing_again_and_has_the_same_spends(folder, ask):
     def once(tables):
         opened = account(times=4, name="asked")
         found = MeasurementJournal(opened, folder).measure_once(
@@ -318,7 +318,7 @@ def ask_once(journal, ask):
 
 def asked(sigma=2.5, times=3):
     opened = Account()
-    opened.authorize(Spend("categories", sigma, times, chance=1e-9))
+    opened.authorize(Spend("categories", sigma, times, delta_share=1e-9))
     return opened
 
 

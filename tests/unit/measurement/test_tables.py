@@ -83,7 +83,7 @@ def test_counts_of_users_get_noise_on_their_scale():
 
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, USERS])
-def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbours):
+def test_they_come_as_whole_numbers_with_what_they_add_to_the_spends_too(neighbours):
     account, scale = agreed(3, "columns"), neighbours.scale
     terms = Terms(account, ConstantNoise(), neighbours)
     found = measuring.measure_marginal_counts(RecordingTables(scale), ASKED, terms, "columns")
@@ -96,14 +96,14 @@ def test_they_come_as_whole_numbers_with_what_they_add_to_the_bill_too(neighbour
 
 
 @pytest.mark.parametrize(("scale", "neighbours"), [(1, USERS), (USERS.scale, ROW_LEVEL)])
-def test_rows_that_are_counted_for_another_promise_are_not_read(scale, neighbours):
+def test_rows_that_are_counted_for_another_guarantee_are_not_read(scale, neighbours):
     tables, account = RecordingTables(scale), agreed()
     with pytest.raises(TabpeError, match="another relation"):
         measuring.measure_marginals(tables, ASKED, Terms(account, ConstantNoise(), neighbours))
     assert (tables.calls, account.spent) == (0, ())
 
 
-def test_several_items_may_be_on_one_bill():
+def test_several_items_may_be_on_one_spends():
     account = agreed(1, "columns")
     account.authorize(Spend("pairs", 9.0, 1))
     terms = Terms(account, ConstantNoise(), ROW_LEVEL)

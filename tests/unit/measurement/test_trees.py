@@ -170,7 +170,7 @@ def test_there_are_never_more_bins_than_allowed(most):
 
 
 def test_empty_bins_are_halved_now_and_then_by_chance():
-    """With a chance of 1 / (1 + e^2) each, so seldom more than a few times."""
+    """With probability 1 / (1 + e^2) each, so seldom more than a few times."""
     noise, growth = FakeNoise(seed=1), TreeGrowth(scale=50.0, decay=100)
     sizes = [
         len(grow_tree(np.zeros(1024, dtype=np.int64), noise, growth, threshold=100, most=99))

@@ -226,22 +226,22 @@ def test_every_kind_has_a_name_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("bought", "source", "message"),
+    ("estimated", "source", "message"),
     [
-        ("min", Source.BOUGHT, "a list of fields"),
-        (("values",), Source.BOUGHT, "some of type, min, max"),
-        (("min",), Source.PUBLIC, "none, or source: bought"),
+        ("min", Source.ESTIMATED, "a list of fields"),
+        (("values",), Source.ESTIMATED, "some of type, min, max"),
+        (("min",), Source.PUBLIC, "none, or source: estimated"),
     ],
 )
-def test_marks_of_what_was_bought_are_checked(bought, source, message):
+def test_marks_of_what_was_estimated_are_checked(estimated, source, message):
     with pytest.raises(SchemaError, match=message):
-        Integer("age", 0, 9, source=source, bought=bought)
+        Integer("age", 0, 9, source=source, estimated=estimated)
 
 
-def test_all_fields_are_bought_unless_some_are_named():
-    whole = Integer("age", 0, 9, source=Source.BOUGHT)
-    assert "bought" not in whole.to_dict()
-    assert Integer("age", 0, 9, source=Source.BOUGHT, bought=["min"]).bought == ("min",)
+def test_all_fields_are_estimated_unless_some_are_named():
+    whole = Integer("age", 0, 9, source=Source.ESTIMATED)
+    assert "estimated" not in whole.to_dict()
+    assert Integer("age", 0, 9, source=Source.ESTIMATED, estimated=["min"]).estimated == ("min",)
 
 
 def test_more_steps_than_a_float_can_count_are_refused():

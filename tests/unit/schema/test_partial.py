@@ -36,7 +36,7 @@ def test_a_whole_schema_lacks_nothing_and_comes_back():
 def test_marks_of_a_schema_stay():
     marked = Schema(
         (
-            Integer("age", 0, 120, source=Source.BOUGHT, bought=("max",)),
+            Integer("age", 0, 120, source=Source.ESTIMATED, estimated=("max",)),
             Float("bmi", 10, 60, source=Source.DATA),
         )
     )
@@ -221,11 +221,11 @@ def test_another_label_loses_the_cuts():
     assert first.with_label("age") is first
 
 
-def test_what_is_bought_is_marked_and_what_is_public_is_not():
+def test_what_is_estimated_is_marked_and_what_is_public_is_not():
     age = PartialColumn("age", Integer, {"min": 0}).fill_gaps(max=95)
     bmi = PartialColumn("bmi").fill_gaps(Float, min=1.5, max=2.5, decimals=1)
     schema = Schema((age, bmi))
-    assert schema.fields_bought == ("age.max", "bmi.type", "bmi.min", "bmi.max", "bmi.decimals")
+    assert schema.fields_estimated == ("age.max", "bmi.type", "bmi.min", "bmi.max", "bmi.decimals")
     assert schema.fields_from_data == ()
     assert Schema.from_dict(schema.to_dict()) == schema
 
@@ -241,9 +241,9 @@ def test_a_column_without_a_type_may_be_declared_nullable():
     )
     table = outline.complete_columns(["age", "ward"])
     assert table.missing == ("age.type", "ward.type")
-    bought = table.columns[0].fill_gaps(Integer, min=0, max=9)
-    assert bought.nullable
-    assert bought.bought == ("type", "min", "max")
+    estimated = table.columns[0].fill_gaps(Integer, min=0, max=9)
+    assert estimated.nullable
+    assert estimated.estimated == ("type", "min", "max")
     assert table.with_values("age", (1, 2)).columns[0].fill_gaps().nullable
 
 

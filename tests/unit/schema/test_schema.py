@@ -215,15 +215,15 @@ def test_plain_values_and_back_give_the_same_schema():
     assert Schema.from_dict(schema.to_dict()) == schema
 
 
-def test_fields_that_were_bought_are_listed():
-    bought = Source.BOUGHT
+def test_fields_that_were_estimated_are_listed():
+    estimated = Source.ESTIMATED
     schema = Schema(
         (
-            Integer("age", 0, 9, source=bought),
-            Float("bmi", 1.0, 2.0, source=bought, bought=("max",)),
-            Boolean("ill", source=bought),
+            Integer("age", 0, 9, source=estimated),
+            Float("bmi", 1.0, 2.0, source=estimated, estimated=("max",)),
+            Boolean("ill", source=estimated),
             Integer("visits", 0, 9),
         )
     )
-    assert schema.fields_bought == ("age.min", "age.max", "bmi.max", "ill.type")
+    assert schema.fields_estimated == ("age.min", "age.max", "bmi.max", "ill.type")
     assert schema.fields_from_data == ()

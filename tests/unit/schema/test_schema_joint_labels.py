@@ -109,7 +109,7 @@ def test_cuts_do_not_go_with_several_labels():
     ],
     ids=[
         "one alone",
-        "numbers for truths",
+        "numbers for booleans",
         "unknown",
         "twice",
         "text",

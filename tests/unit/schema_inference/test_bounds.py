@@ -22,7 +22,7 @@ def counted(values, noise=0.0):
 
 
 def found(values, decimals=None, noise=0.0, sigma=1.0, **declared):
-    """The bounds that are bought for these values."""
+    """The bounds that are estimated for these values."""
     values = np.asarray(values, dtype=float)
     span = find_coarse_range(counted(values, noise), sigma, decimals, **declared)
     if span.low == span.high:
@@ -97,11 +97,11 @@ def test_without_noise_nothing_is_cut_off(numbers, decimals):
 def test_bounds_are_within_a_bin_of_the_numbers_or_at_zero(low, width):
     values = np.linspace(low, low + width, 3000)
     first, last = found(values, sigma=0.5)
-    slack = 3 * (last - first) / BINS
-    assert first <= low + slack
-    assert last >= low + width - slack
-    assert first >= low - slack or first == 0 or first / low > 0.5
-    assert last <= low + width + slack or last == 0 or last / (low + width) > 0.5
+    sampling_error = 3 * (last - first) / BINS
+    assert first <= low + sampling_error
+    assert last >= low + width - sampling_error
+    assert first >= low - sampling_error or first == 0 or first / low > 0.5
+    assert last <= low + width + sampling_error or last == 0 or last / (low + width) > 0.5
 
 
 def test_zero_is_taken_in_where_it_is_close():

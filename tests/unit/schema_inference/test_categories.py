@@ -16,7 +16,7 @@ def test_public_values_come_first_and_stay_without_a_row():
     sketch = PartialColumn("ward", Categorical, {"values": ("surgery", "eye")}, open=True)
     column = build_categorical(sketch, TOLD, separate_other=True)
     assert column.values == ("surgery", "eye", "heart", "other")
-    assert column.bought == ("values", "other")
+    assert column.estimated == ("values", "other")
 
 
 @pytest.mark.parametrize(("told", "other"), [(["a"], "other"), (["a", "other"], "(other)")])
@@ -24,7 +24,7 @@ def test_unlisted_text_is_a_value_of_its_own(told, other):
     column = build_categorical(PartialColumn("ward"), dict.fromkeys(told, 9.0), separate_other=True)
     assert column.other == other
     assert column.values == (*sorted(told), other)
-    assert column.bought == ("type", "values", "other")
+    assert column.estimated == ("type", "values", "other")
 
 
 def test_unlisted_numbers_are_the_most_common_value_and_text_may_be():
@@ -40,7 +40,7 @@ def test_a_declared_other_stays():
     sketch = PartialColumn("ward", Categorical, {"values": ("rest",), "other": "rest"}, open=True)
     column = build_categorical(sketch, TOLD, separate_other=True)
     assert (column.values, column.other) == (("rest", "eye", "heart"), "rest")
-    assert column.bought == ("values",)
+    assert column.estimated == ("values",)
 
 
 def test_the_order_of_what_was_told_does_not_show():

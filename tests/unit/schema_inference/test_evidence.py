@@ -12,7 +12,7 @@ def exceeded(above, cells=20, times=20_000, sigma=10.0):
 
 
 def test_noise_exceeds_it_about_as_seldom_as_it_says():
-    """20 are expected, and more than 60 have a chance below 1e-11."""
+    """20 are expected, and more than 60 have a probability below 1e-11."""
     assert exceeded(compute_noise_threshold(10.0, 20)) <= 60
 
 

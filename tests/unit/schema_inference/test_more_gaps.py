@@ -1,4 +1,4 @@
-"""What is bought beside types, bounds and values: quantiles, top values, bounds of dates."""
+"""What is estimated beside types, bounds and values: quantiles, top values, bounds of dates."""
 
 import datetime as dt
 
@@ -44,7 +44,7 @@ ALL = {
 }
 
 
-def bought(columns, *given, noise=QUIET, account=None, table=None, **paid):
+def estimated(columns, *given, noise=QUIET, account=None, table=None, **paid):
     source = open_source(table or pa.table({name: TABLE[name] for name in columns}))
     outline = PartialSchema.from_schema({"columns": list(given)}).complete_columns(source.names)
     account = Account() if account is None else account
@@ -54,16 +54,16 @@ def bought(columns, *given, noise=QUIET, account=None, table=None, **paid):
     return made
 
 
-def bill(account):
+def spends(account):
     return [item.name for item in account.spent]
 
 
 def test_quantiles_cut_rows_into_about_equal_parts():
     account = Account()
-    schema = bought(["pay"], PAY_GAP, account=account).schema
+    schema = estimated(["pay"], PAY_GAP, account=account).schema
     pay = schema["pay"]
-    assert schema.fields_bought == ("pay.quantiles",)
-    assert bill(account) == ["quantiles"]
+    assert schema.fields_estimated == ("pay.quantiles",)
+    assert spends(account) == ["quantiles"]
     assert (pay.quantiles[0], pay.quantiles[-1]) == (0, 10**6)
     inner = np.array(pay.quantiles[1:-1])
     # Two of five rows have nothing: they share a part.
@@ -75,7 +75,7 @@ def test_quantiles_cut_rows_into_about_equal_parts():
 
 def test_a_value_that_nearly_all_rows_share_leaves_quantiles_for_the_others():
     rare = np.where(np.arange(ROWS_IN_ALL) % 20 == 0, PAY + 1, 0).astype(np.int64)
-    pay = bought([], PAY_GAP, table=pa.table({"pay": rare})).schema["pay"]
+    pay = estimated([], PAY_GAP, table=pa.table({"pay": rare})).schema["pay"]
     assert len(pay.quantiles) >= 10
 
 
@@ -87,24 +87,24 @@ def test_each_column_is_charged_for():
     ]
     cells = {"pay": TABLE["pay"], "more": TABLE["pay"], "ward": TABLE["ward"]}
     account = Account()
-    bought([], *gaps, table=pa.table(cells | {"ware": TABLE["ward"]}), account=account)
+    estimated([], *gaps, table=pa.table(cells | {"ware": TABLE["ward"]}), account=account)
     assert {item.name: item.times for item in account.spent} == {
         "most common values": 2,
         "quantiles": 2,
     }
 
 
-def test_bounds_are_bought_before_the_quantiles_between_them():
+def test_bounds_are_estimated_before_the_quantiles_between_them():
     account = Account()
     gap = {"name": "pay", "type": "integer", "scale": "quantile"}
-    schema = bought(["pay"], gap, account=account, noise=FakeNoise(seed=1)).schema
-    assert schema.fields_bought == ("pay.min", "pay.max", "pay.quantiles")
-    assert bill(account) == ["bounds, powers of two", "bounds, bins", "quantiles"]
+    schema = estimated(["pay"], gap, account=account, noise=FakeNoise(seed=1)).schema
+    assert schema.fields_estimated == ("pay.min", "pay.max", "pay.quantiles")
+    assert spends(account) == ["bounds, powers of two", "bounds, bins", "quantiles"]
     assert Encoder(schema).encode(pa.table({"pay": TABLE["pay"]}))
 
 
 def test_under_much_noise_there_are_few_quantiles_and_they_serve():
-    noisy = bought(["pay"], PAY_GAP, noise=FakeNoise(seed=0), loss=1e-5).schema["pay"]
+    noisy = estimated(["pay"], PAY_GAP, noise=FakeNoise(seed=0), loss=1e-5).schema["pay"]
     assert 2 <= len(noisy.quantiles) <= 6
     assert np.all(np.diff(noisy.quantiles) > 0)
 
@@ -112,7 +112,7 @@ def test_under_much_noise_there_are_few_quantiles_and_they_serve():
 @pytest.mark.parametrize("cells", [[7] * 500, [0, 1] * 300], ids=["constant", "two values"])
 def test_quantiles_of_next_to_no_values(cells):
     gap = {"name": "x", "type": "integer", "scale": "quantile"}
-    schema = bought([], gap, table=pa.table({"x": cells})).schema
+    schema = estimated([], gap, table=pa.table({"x": cells})).schema
     assert schema["x"].quantiles[0] == min(cells)
     Encoder(schema).encode(pa.table({"x": cells}))
 
@@ -120,42 +120,42 @@ def test_quantiles_of_next_to_no_values(cells):
 def test_the_most_common_values_that_occur_and_one_for_the_rest():
     account = Account()
     gap = {"name": "ward", "type": "categorical", "top": 5, "other": "rest"}
-    schema = bought(["ward"], gap, account=account).schema
+    schema = estimated(["ward"], gap, account=account).schema
     assert schema["ward"].values == ("w001", "w002", "w003", "w004", "w005", "rest")
-    assert (schema["ward"].other, schema.fields_bought) == ("rest", ("ward.values",))
-    assert bill(account) == ["categories"]
+    assert (schema["ward"].other, schema.fields_estimated) == ("rest", ("ward.values",))
+    assert spends(account) == ["categories"]
 
 
 def test_without_a_name_the_rest_is_called_other():
-    ward = bought(["ward"], {"name": "ward", "type": "categorical", "top": 2}).schema["ward"]
+    ward = estimated(["ward"], {"name": "ward", "type": "categorical", "top": 2}).schema["ward"]
     assert (ward.values, ward.other) == (("w001", "w002", "other"), "other")
-    assert ward.bought == ("values", "other")
+    assert ward.estimated == ("values", "other")
 
 
 def test_the_most_common_declared_values_cost_no_part_of_delta():
     account = Account()
     gap = {"name": "ward", "type": "categorical", "values": VALUES, "top": 4, "other": "w900"}
-    made = bought(["ward"], gap, account=account)
+    made = estimated(["ward"], gap, account=account)
     ward = made.schema["ward"]
     assert ward.values == ("w001", "w002", "w003", "w004", "w900")
-    assert (ward.other, made.schema.fields_bought) == ("w900", ("ward.values",))
+    assert (ward.other, made.schema.fields_estimated) == ("w900", ("ward.values",))
     (item,) = account.spent
-    assert (item.name, item.chance) == ("most common values", 0)
-    assert "most common values bought for 'ward'" in made.notes[0]
+    assert (item.name, item.delta_share) == ("most common values", 0)
+    assert "most common values estimated for 'ward'" in made.notes[0]
 
 
 def test_declared_values_that_are_no_more_than_noise_do_not_stay_apart():
     gap = {"name": "ward", "type": "categorical", "values": VALUES, "top": 500}
-    ward = bought(["ward"], gap, noise=FakeNoise(seed=0)).schema["ward"]
+    ward = estimated(["ward"], gap, noise=FakeNoise(seed=0)).schema["ward"]
     assert 5 < ward.size < 40
     assert ward.values[-1] == ward.other == "other"
-    lost = bought(["ward"], gap, noise=FakeNoise(seed=0), loss=1e-7).schema["ward"]
+    lost = estimated(["ward"], gap, noise=FakeNoise(seed=0), loss=1e-7).schema["ward"]
     assert lost.size == 2
 
 
 def test_whole_numbers_may_be_a_wide_list():
     gap = ALL["columns"][2]
-    code = bought(["code"], gap).schema["code"]
+    code = estimated(["code"], gap).schema["code"]
     assert (code.values, code.other) == ((1, 2, 3, 0), 0)
     encoder = Encoder(Schema((code,)))
     rows, _ = encoder.encode(pa.table({"code": [1, 3, 4, 399, 7000]}))
@@ -174,18 +174,18 @@ def test_bounds_of_dates(as_text, name, kind, cells, span):
     account = Account()
     array = TABLE[name].cast(pa.string()) if as_text else TABLE[name]
     gap = {"name": name, "type": kind.type_name}
-    made = bought([], gap, table=pa.table({name: array}), account=account)
+    made = estimated([], gap, table=pa.table({name: array}), account=account)
     column = made.schema[name]
     assert type(column) is kind
     assert column.min <= cells.min().item() < cells.max().item() <= column.max
     assert column.min > cells.min().item() - span
     assert column.max < cells.max().item() + span
-    assert made.schema.fields_bought == (f"{name}.min", f"{name}.max")
-    assert bill(account) == ["bounds, powers of two", "bounds, bins"]
+    assert made.schema.fields_estimated == (f"{name}.min", f"{name}.max")
+    assert spends(account) == ["bounds, powers of two", "bounds, bins"]
 
 
 def test_dates_that_are_stored_as_such_need_no_declaration():
-    schema = bought(["born", "seen", "fed"], noise=FakeNoise(seed=0)).schema
+    schema = estimated(["born", "seen", "fed"], noise=FakeNoise(seed=0)).schema
     assert [type(column) for column in schema.columns] == [Date, Datetime, Time]
     fed = schema["fed"]
     assert dt.time(6) < fed.min <= dt.time(8, 0, 30)
@@ -198,8 +198,8 @@ def test_declared_bounds_of_dates_stay_and_the_other_is_on_their_grid():
         {"name": "seen", "type": "datetime", "resolution": "hour", "min": "2019-01-01T00:30"},
         {"name": "fed", "type": "time", "max": "18:00:00", "resolution": "minute", "open": True},
     ]
-    schema = bought(["seen", "fed"], *gaps).schema
-    assert schema.fields_bought == ("seen.max", "fed.min")
+    schema = estimated(["seen", "fed"], *gaps).schema
+    assert schema.fields_estimated == ("seen.max", "fed.min")
     assert schema["seen"].min == dt.datetime(2019, 1, 1, 0, 30)
     assert schema["seen"].max.minute == 30
     assert schema["fed"].max == dt.time(18)
@@ -210,7 +210,7 @@ def test_declared_bounds_of_dates_stay_and_the_other_is_on_their_grid():
 def test_bounds_in_a_zone_begin_where_its_clocks_do(zone, resolution):
     moments = TABLE["seen"].cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone))
     gap = {"name": "seen", "type": "datetime", "timezone": zone, "resolution": resolution}
-    schema = bought([], gap, table=pa.table({"seen": moments})).schema
+    schema = estimated([], gap, table=pa.table({"seen": moments})).schema
     first = schema["seen"].min
     assert (first.second, first.microsecond) == (0, 0) or resolution == "second"
     assert first.hour == 0 or resolution != "day"
@@ -219,7 +219,7 @@ def test_bounds_in_a_zone_begin_where_its_clocks_do(zone, resolution):
 
 def test_old_and_future_dates_stay_within_what_a_calendar_can_write():
     days = [dt.date(1, 1, 1)] * 300 + [dt.date(9999, 12, 31)] * 300
-    born = bought([], {"name": "born"}, table=pa.table({"born": days})).schema["born"]
+    born = estimated([], {"name": "born"}, table=pa.table({"born": days})).schema["born"]
     assert born.min < dt.date(100, 1, 1)
     assert born.max > dt.date(9900, 1, 1)
 
@@ -227,15 +227,15 @@ def test_old_and_future_dates_stay_within_what_a_calendar_can_write():
 def test_too_few_dates_are_refused_with_what_to_declare():
     table = pa.table({"born": [dt.date(2000, 1, 1)] * 4})
     with pytest.raises(SchemaError, match=r"column 'born': too few rows.*declare its type"):
-        bought([], table=table)
+        estimated([], table=table)
     with pytest.raises(SchemaError, match=r"column 'born': too few rows.*declare min and max"):
-        bought([], {"name": "born", "type": "date"}, table=table)
+        estimated([], {"name": "born", "type": "date"}, table=table)
 
 
 def test_dates_on_the_wrong_side_of_a_declared_bound_are_refused():
     gap = {"name": "born", "type": "date", "min": "2200-01-01"}
     with pytest.raises(SchemaError, match=r"'born'.*below the declared min"):
-        bought(["born"], gap)
+        estimated(["born"], gap)
 
 
 NEIGHBOURS = [
@@ -247,20 +247,20 @@ NEIGHBOURS = [
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS, ids=["rows", "replace", "users", "both"])
-def test_the_price_is_kept_whatever_is_bought(neighbours):
+def test_the_price_is_kept_whatever_is_estimated(neighbours):
     account, users = Account(), None
     if neighbours.is_user_level:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     options = {"account": account, "neighbours": neighbours, "users": users}
-    made = bought(list(TABLE), *ALL["columns"], **options)
+    made = estimated(list(TABLE), *ALL["columns"], **options)
     outline = PartialSchema.from_schema(ALL).complete_columns(list(TABLE))
     planned = plan_spend(outline, neighbours=neighbours, **PAID)
     for items in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in items)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
         assert compute_release_delta(items, neighbours) <= PAID["delta_share"]
-    assert sorted(bill(account)) == sorted(
+    assert sorted(spends(account)) == sorted(
         [
             *("categories", "most common values", "bounds, powers of two", "bounds, bins"),
             *("quantiles", "kinds of columns"),
@@ -283,11 +283,11 @@ def test_a_user_counts_once_however_many_rows_they_have():
         scale=NeighboringRelation(max_rows=9).scale,
     )
     options = {"table": table, "users": users, "neighbours": NeighboringRelation(max_rows=9)}
-    assert bought([], gap, **options).schema["ward"].values == ("eye", "other")
+    assert estimated([], gap, **options).schema["ward"].values == ("eye", "other")
 
 
-def test_a_bought_schema_is_a_file_like_any_other(tmp_path):
-    schema = bought(list(TABLE), *ALL["columns"]).schema
+def test_an_estimated_schema_is_a_file_like_any_other(tmp_path):
+    schema = estimated(list(TABLE), *ALL["columns"]).schema
     for ending in ("yaml", "json"):
         schema.save(tmp_path / f"schema.{ending}")
         assert Schema.load(tmp_path / f"schema.{ending}") == schema
@@ -297,11 +297,11 @@ def test_a_bought_schema_is_a_file_like_any_other(tmp_path):
 def test_the_order_of_rows_changes_nothing():
     order = RNG.permutation(ROWS_IN_ALL)
     shuffled = pa.table(TABLE).take(order)
-    assert bought(list(TABLE), *ALL["columns"]) == bought([], *ALL["columns"], table=shuffled)
+    assert estimated(list(TABLE), *ALL["columns"]) == estimated([], *ALL["columns"], table=shuffled)
 
 
 def test_values_of_a_list_are_counted_as_they_are_encoded():
     gap = {"name": "x", "type": "categorical", "values": ["1", "2"], "top": 1}
-    made = bought([], gap, table=pa.table({"x": [1.0, 2.0, 2.0] * 200}))
+    made = estimated([], gap, table=pa.table({"x": [1.0, 2.0, 2.0] * 200}))
     assert isinstance(made.schema["x"], Categorical)
     assert made.schema["x"].values == ("2", "other")

@@ -60,7 +60,7 @@ def test_counts_take_their_part_of_the_budget(part, neighbours):
 
 @pytest.mark.parametrize("neighbours", [ROW_LEVEL, REPLACED])
 @pytest.mark.parametrize("changes", [{}, {"delta": None}, {"shares": SHARES}])
-def test_votes_get_the_rest_and_the_bill_stays_within_the_request(changes, neighbours):
+def test_votes_get_the_rest_and_the_spends_stays_within_the_request(changes, neighbours):
     facts, account, _ = established(neighbours=neighbours, **changes)
     request = dataclasses.replace(REQUEST, neighbours=neighbours, **changes)
     item = agree_on_votes(request, facts, 15, account, FakeNoise())
@@ -90,7 +90,7 @@ def finished(rounds, agreed=3):
     return facts, account
 
 
-def test_the_spent_epsilon_is_that_of_the_bill():
+def test_the_spent_epsilon_is_that_of_the_spends():
     facts, account = finished(3)
     assert 0.99 < compute_spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
 
@@ -101,9 +101,9 @@ def test_a_run_that_measured_less_than_agreed_is_not_certified():
         compute_spent_epsilon(REQUEST, facts, account, FakeNoise())
 
 
-def test_a_bill_above_the_request_is_not_certified():
+def test_a_spends_above_the_request_is_not_certified():
     facts, account = finished(3)
-    with pytest.raises(BudgetError, match="the bill comes to"):
+    with pytest.raises(BudgetError, match="the spends compose to"):
         compute_spent_epsilon(
             dataclasses.replace(REQUEST, epsilon=0.9), facts, account, FakeNoise()
         )
@@ -125,7 +125,7 @@ def test_what_inexact_noise_takes_is_kept_back_from_the_votes(changes):
 
 
 def test_what_inexact_noise_takes_is_kept_back_from_a_delta_that_follows_a_noisy_count():
-    """Both claims of docs/privacy.md: the bill and the slack share the delta of y + k."""
+    """Both claims of docs/privacy.md: spends and sampling error share the delta of y + k."""
     facts, account, _ = established(delta=None)
     request = dataclasses.replace(REQUEST, delta=None)
     noise = Inexact()
@@ -144,14 +144,14 @@ def test_two_cells_of_a_histogram_take_twice():
     assert 0.999 < total <= 1.0
 
 
-def test_a_bill_that_leaves_nothing_for_inexact_noise_is_not_certified():
+def test_a_spends_that_leaves_nothing_for_inexact_noise_is_not_certified():
     facts, account = finished(15, agreed=15)
     assert compute_spent_epsilon(REQUEST, facts, account, FakeNoise()) <= 1.0
-    with pytest.raises(BudgetError, match="the bill comes to"):
+    with pytest.raises(BudgetError, match="the spends compose to"):
         compute_spent_epsilon(REQUEST, facts, account, Inexact())
 
 
-def test_the_slack_that_is_stated_counts_every_histogram():
+def test_the_sampling_error_that_is_stated_counts_every_histogram():
     facts, account, _ = established()
     agree_on_votes(REQUEST, facts, 15, account, Inexact())
     for _ in range(15):
@@ -181,7 +181,7 @@ def test_noise_that_takes_too_much_of_delta_is_refused():
 
 @pytest.mark.parametrize("changes", [{}, {"delta": None}, {"delta": None, "rows": 10**9}])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
-def test_a_table_serves_usual_promises(changes, epsilon):
+def test_a_table_serves_usual_guarantees(changes, epsilon):
     check_noise(
         dataclasses.replace(REQUEST, epsilon=epsilon, **changes), 3, votes(15), TableNoise()
     )
@@ -198,7 +198,7 @@ def test_a_table_serves_usual_promises(changes, epsilon):
         {"delta": 1e-12},
     ],
 )
-def test_promises_beyond_a_table_are_refused_and_exact_noise_serves_them(changes):
+def test_guarantees_beyond_a_table_are_refused_and_exact_noise_serves_them(changes):
     request = dataclasses.replace(REQUEST, **changes)
     with pytest.raises(ParameterError, match="opendp"):
         check_noise(request, 3, votes(15), TableNoise())
@@ -240,11 +240,11 @@ def test_the_plan_is_within_the_request_and_close_to_it(neighbours, outline, eps
         schema_budget=0.0 if outline is None else 0.05,
         size=None,
     )
-    bill = plan_spends(request, 2, votes(15), OpenDPNoise(), outline)
-    assert 0.99 * epsilon < compose_epsilon(bill, 1e-6, neighbours) <= epsilon
-    assert bill[-1].times == 15
+    spends = plan_spends(request, 2, votes(15), OpenDPNoise(), outline)
+    assert 0.99 * epsilon < compose_epsilon(spends, 1e-6, neighbours) <= epsilon
+    assert spends[-1].times == 15
     if outline is not None:
-        assert compute_release_delta(bill, neighbours) <= 0.05e-6
+        assert compute_release_delta(spends, neighbours) <= 0.05e-6
 
 
 @pytest.mark.parametrize("rows", [20, 10_000, 10**9])
@@ -279,11 +279,11 @@ def test_a_budget_that_leaves_nothing_for_the_votes_is_refused():
 def test_the_plan_of_a_run_has_a_place_for_what_its_schema_costs():
     request = dataclasses.replace(REQUEST, schema_budget=0.05)
     outline = PartialSchema.from_schema(None).complete_columns({"age": "int64", "ward": "string"})
-    bill = plan_spends(request, 1, votes(15), FakeNoise(), outline)
-    (schema,) = (item for item in bill if item.name == "schema")
+    spends = plan_spends(request, 1, votes(15), FakeNoise(), outline)
+    (schema,) = (item for item in spends if item.name == "schema")
     assert schema.loss == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
-    assert schema.times * schema.chance == pytest.approx(RELEASE_SHARE * 1e-6)
-    assert compose_epsilon(bill, 1e-6) <= 1.0
+    assert schema.times * schema.delta_share == pytest.approx(RELEASE_SHARE * 1e-6)
+    assert compose_epsilon(spends, 1e-6) <= 1.0
 
 
 TABLES = (BudgetShare("columns", 0.05, 6), BudgetShare("columns by class", 0.05, 6))
@@ -338,9 +338,9 @@ def test_the_plan_of_every_strategy_is_within_the_request_and_close_to_it(
     )
     asked = config.plan_queries(columns=6, classes=2, listed=listed)
     check_noise(request, 2, asked, OpenDPNoise())
-    bill = plan_spends(request, 2, asked, OpenDPNoise(), outline)
-    assert 0.999 < compose_epsilon(bill, 1e-6, neighbours) <= 1.0
-    times = {item.name: item.times for item in bill}
+    spends = plan_spends(request, 2, asked, OpenDPNoise(), outline)
+    assert 0.999 < compose_epsilon(spends, 1e-6, neighbours) <= 1.0
+    times = {item.name: item.times for item in spends}
     assert all(times[part.name] == part.times for part in (*asked.first, *asked.rest))
     assert times.get(PAIRS, 0) == (15 if listed else 0)
 
@@ -351,8 +351,8 @@ def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
 
     def losses(listed):
         asked = PRESETS["best"].plan_queries(columns=6, classes=2, listed=listed)
-        bill = plan_spends(request, 2, asked, OpenDPNoise())
-        return {item.name: item.loss * neighbours.squared_distance for item in bill}
+        spends = plan_spends(request, 2, asked, OpenDPNoise())
+        return {item.name: item.loss * neighbours.squared_distance for item in spends}
 
     whole = solve_gaussian_mu(1.0, 1e-6) ** 2
     with_pairs, without = losses(6), losses(0)
@@ -364,10 +364,10 @@ def test_pairs_take_their_part_of_the_budget_from_the_votes(neighbours):
 
 @pytest.mark.parametrize("each", [1, 4])
 @pytest.mark.parametrize("settings", [Posterior(), Evolution(), Evolution(tilt=1.0)])
-def test_every_vote_of_a_row_is_on_the_bill(settings, each):
+def test_every_vote_of_a_row_is_on_the_spends(settings, each):
     config = dataclasses.replace(settings, rounds=8, votes=each)
-    bill = plan_spends(REQUEST, 1, config.plan_queries(columns=3, classes=1), OpenDPNoise())
-    assert sum(item.times for item in bill if item.name.startswith("votes")) == 8 * each
+    spends = plan_spends(REQUEST, 1, config.plan_queries(columns=3, classes=1), OpenDPNoise())
+    assert sum(item.times for item in spends if item.name.startswith("votes")) == 8 * each
 
 
 def test_every_vote_and_every_first_table_takes_its_part_of_delta():
@@ -384,7 +384,7 @@ def test_every_vote_and_every_first_table_takes_its_part_of_delta():
     check_noise(REQUEST, 1, QueryPlan((), asked.rest), noise)
 
 
-def test_a_strategy_that_asks_for_nothing_more_leaves_the_bill_as_it_is():
+def test_a_strategy_that_asks_for_nothing_more_leaves_the_spends_as_it_is():
     facts, account, _ = established()
     check_noise(REQUEST, 3, QueryPlan((), ()), OpenDPNoise())
     assert agree_on_rest(REQUEST, facts, account, FakeNoise(), ()) == {}
@@ -428,7 +428,7 @@ def test_first_tables_beyond_the_source_are_refused_before_a_row_is_read():
 
 def test_first_tables_that_noise_would_drown_are_refused_before_a_row_is_read():
     asked = Evolution(tables=1e-10).plan_queries(columns=4, classes=1)
-    with pytest.raises(ParameterError, match="columns would need noise"):
+    with pytest.raises(ParameterError, match="marginals would need noise"):
         check_noise(REQUEST, 1, asked, OpenDPNoise())
 
 
@@ -465,7 +465,7 @@ def test_what_comes_off_delta_does_not_follow_from_answers_about_the_schema(path
         if item is not None:
             account.authorize(item)
     agree_on_rest(request, facts, account, FakeNoise(), votes(15).rest, partial_schema=UNKNOWN)
-    silent = [dataclasses.replace(item, chance=0.0) for item in account.authorized]
+    silent = [dataclasses.replace(item, delta_share=0.0) for item in account.authorized]
     told = compute_release_delta(account.authorized, ROW_LEVEL)
     total = compose_epsilon(silent, 1e-6 - max(RELEASE_SHARE * 1e-6, told), adaptive=True)
     assert 0.999 < total <= 1.0

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from facade import BOTH, FAST, QUICK, QUICK_BEST, USERS, bill, fake_fit, fitted
+from facade import BOTH, FAST, QUICK, QUICK_BEST, USERS, fake_fit, fitted, spends
 from tabpe import Categorical, Integer, Schema, TabPE
 from tabpe.errors import ParameterError
 from tabpe.verification import verify_plain
@@ -56,10 +56,10 @@ def test_every_class_has_so_many_rows(rows, preset):
 
 
 @BOTH
-def test_it_is_no_item_of_the_bill_and_said(rows, preset):
+def test_it_is_no_item_of_the_spends_and_said(rows, preset):
     floored = fit(rows, preset=preset).certificate
     plain = fit(rows, preset=preset, class_floor=None).certificate
-    assert floored.bill == plain.bill
+    assert floored.spends == plain.spends
     assert floored.configuration["class_floor"] == FLOOR
     assert "class_floor" not in plain.configuration
     assert "every class has at least 25 rows" in " ".join(floored.notes)
@@ -134,7 +134,7 @@ def test_several_labels_are_merged_until_the_floor_can_be_kept(rows, preset):
     found = Counter(model.release_.classes.tolist())
     assert len(model.schema_.class_names) <= 3
     assert min(found.values()) >= FLOOR
-    assert "row count" in bill(model)
+    assert "row count" in spends(model)
 
 
 def test_more_rows_are_drawn_in_the_same_proportions(rows):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from facade import BOUGHT, buying_fit, fake_fit, fitted, rows_of
+from facade import ESTIMATED, buying_fit, fake_fit, fitted, rows_of
 from output_types import expected_types, library_of, types_of
 from tabpe import Boolean, Categorical, Float, Integer, Schema, TabPE, draft_schema
 from tabpe.accounting import FakeNoise
@@ -114,9 +114,9 @@ def test_the_digits_are_estimated_whatever_the_type_says(table):
     finer = more.set_column(0, "price", more["price"].cast(pa.decimal128(20, 7)))
     for one in (more, finer):
         with pytest.warns(NotPrivateWarning):
-            model = buying_fit(one, **(BOUGHT | {"label": "paid"}), noise=FakeNoise(1))
+            model = buying_fit(one, **(ESTIMATED | {"label": "paid"}), noise=FakeNoise(1))
         assert model.schema_["price"].decimals == 2
-        assert {"price.type", "price.decimals"} <= set(model.schema_.fields_bought)
+        assert {"price.type", "price.decimals"} <= set(model.schema_.fields_estimated)
         assert types_of(model.sample()) == expected_types(model.schema_, "pyarrow")
 
 

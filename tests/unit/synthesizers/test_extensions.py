@@ -312,4 +312,4 @@ def test_a_run_goes_on_with_the_same_operator_alone(ops, tmp_path):
     importlib.reload(ops)
     resumed = fit(config, **again)
     assert resumed.certificate.configuration["operator"] == "outside_ops:stand_still"
-    assert resumed.certificate.bill[-1].times == SHORT["rounds"]
+    assert resumed.certificate.spends[-1].times == SHORT["rounds"]

@@ -78,7 +78,7 @@ def test_nulls_are_where_they_may_be_and_there_where_many_were(exhibit, model):
             assert share > 0.1
 
 
-def test_the_promise_is_kept_and_can_be_checked(model, tmp_path):
+def test_the_guarantee_is_kept_and_can_be_checked(model, tmp_path):
     assert model.certificate.epsilon <= EPSILON
     path = tmp_path / "certificate.json"
     path.write_text(model.certificate.to_json())

@@ -60,7 +60,7 @@ def states(ledger):
 
 
 @pytest.mark.parametrize("remembered", [False, True])
-@pytest.mark.parametrize("how", ["rows", "users", "bought", "stream"])
+@pytest.mark.parametrize("how", ["rows", "users", "estimated", "stream"])
 def test_it_is_reserved_when_the_first_row_is_read(
     ledger, named, sources, tmp_path, how, remembered
 ):
@@ -70,7 +70,7 @@ def test_it_is_reserved_when_the_first_row_is_read(
     if how == "users":
         ledger.set_budget("patients", epsilon=60.0, delta=1e-6, unit="person")
         fake_fit(people, **(named | USERS))
-    elif how == "bought":
+    elif how == "estimated":
         buying_fit(people, drop=["person"], **named)
     else:
         fake_fit(people, engine="stream" if how == "stream" else "local", **named)
@@ -85,7 +85,7 @@ def test_the_certificate_and_the_entry_name_each_other(table, ledger, named):
     [entry] = ledger.entries("patients")
     assert (certificate.ledger.dataset, certificate.ledger.entry) == ("patients", entry.id)
     assert entry.certificate_sha256 == certificate.digest
-    assert entry.bill == certificate.bill
+    assert entry.spends == certificate.spends
     assert entry.neighbours == certificate.neighbours
     assert "patients" in str(certificate)
 
@@ -102,7 +102,7 @@ def test_what_is_over_the_budget_is_refused_and_nothing_is_read(table, ledger, n
     assert states(ledger) == ["spent"]
 
 
-@pytest.mark.parametrize("how", ["rows", "bought"])
+@pytest.mark.parametrize("how", ["rows", "estimated"])
 def test_all_that_is_left_can_be_spent(table, ledger, named, how):
     """What was measured fits where what was planned did, though a schema is planned as one item."""
 

@@ -1,4 +1,4 @@
-"""Lists of thousands of values: encoded in two bytes, synthesised, bought and written down."""
+"""Lists of thousands of values: encoded in two bytes, synthesised, estimated and written down."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Tables of mostly listed values, of which the default buys tables of all pairs of columns."""
+"""Tables of mostly listed values, of which the default estimates tables of all pairs of columns."""
 
 import dataclasses
 import math
@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from facade import FLOORS, LISTED, QUICK_PAIRS, USERS, bill, buying_fit, fake_fit, fitted, listed
+from facade import FLOORS, LISTED, QUICK_PAIRS, USERS, buying_fit, fake_fit, fitted, listed, spends
 from tabpe import Schema
 from tabpe.accounting import FakeNoise
 from tabpe.errors import ArchiveError
@@ -24,7 +24,7 @@ def table():
 
 
 def times(model):
-    return {item.name: item.times for item in model.certificate.bill}
+    return {item.name: item.times for item in model.certificate.spends}
 
 
 def on_their_floor(model):
@@ -34,11 +34,11 @@ def on_their_floor(model):
     return float(np.mean([FLOORS[ward] == floor for ward, floor in found]))
 
 
-def test_the_bill_has_an_item_for_all_pairs_of_columns(table):
+def test_the_spends_has_an_item_for_all_pairs_of_columns(table):
     model = fitted(table, LISTED, **(USUAL | {"public_rows": 1500}))
     assert times(model) == {"class counts": 1, COLUMNS: 10, PAIRS: math.comb(5, 2), "votes": 4}
     certificate = model.certificate
-    shares = {item.name: certificate.share(item) for item in certificate.bill}
+    shares = {item.name: certificate.share(item) for item in certificate.spends}
     assert [shares[COLUMNS], shares[PAIRS]] == pytest.approx([0.1, 0.4], rel=0.02)
     assert 0.99 * 2.0 < certificate.epsilon <= 2.0
     assert verify_plain(certificate.to_dict()).holds
@@ -69,7 +69,7 @@ def test_a_label_of_numbers_is_one_of_the_columns_of_pairs(table):
     assert verify_plain(model.certificate.to_dict()).holds
 
 
-def test_values_may_be_bought_where_types_are_declared(table):
+def test_values_may_be_estimated_where_types_are_declared(table):
     names = ("ward", "floor", "day")
     declared = {"columns": [{"name": name, "type": "categorical"} for name in names]}
     model = buying_fit(table, declared, **(USUAL | {"drop": ["person"], "epsilon": 8.0}))
@@ -77,16 +77,16 @@ def test_values_may_be_bought_where_types_are_declared(table):
     assert verify_plain(model.certificate.to_dict()).holds
 
 
-def test_types_that_are_bought_make_no_pairs(table):
+def test_types_that_are_estimated_make_no_pairs(table):
     model = buying_fit(table, **(USUAL | {"drop": ["person"], "epsilon": 8.0}))
-    assert PAIRS not in bill(model)
+    assert PAIRS not in spends(model)
 
 
 def test_without_votes_tables_and_pairs_take_all_that_counts_leave(table):
     model = fitted(table, LISTED, **(USUAL | {"preset": NO_VOTES, "public_rows": 1500}))
     assert times(model) == {"class counts": 1, COLUMNS: 10, PAIRS: 10}
     certificate = model.certificate
-    shares = {item.name: certificate.share(item) for item in certificate.bill}
+    shares = {item.name: certificate.share(item) for item in certificate.spends}
     assert shares[PAIRS] / shares[COLUMNS] == pytest.approx(4)
     assert 0.99 * 2.0 < certificate.epsilon <= 2.0
 
@@ -109,7 +109,7 @@ def test_what_two_columns_say_together_is_kept_far_better_with_pairs(table, chan
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("users", [{}, USERS], ids=["rows", "users"])
-def test_the_noise_is_that_of_the_bill(table, users, adjacency):
+def test_the_noise_is_that_of_the_spends(table, users, adjacency):
     drawn = []
 
     class Noting(FakeNoise):
@@ -125,7 +125,7 @@ def test_the_noise_is_that_of_the_bill(table, users, adjacency):
     scale = model.certificate.neighbours.scale
     expected = [
         item.sigma * scale
-        for item in model.certificate.bill
+        for item in model.certificate.spends
         for _ in range(item.times // (QUICK_PAIRS.votes if item.name == "votes" else 1))
     ]
     assert drawn == expected
@@ -136,7 +136,7 @@ def test_another_row_in_the_place_of_one_takes_more_noise_on_pairs(table):
     less, more = (
         next(
             item
-            for item in fitted(table, LISTED, adjacency=one, **USUAL).certificate.bill
+            for item in fitted(table, LISTED, adjacency=one, **USUAL).certificate.spends
             if item.name == PAIRS
         )
         for one in ("add-remove", "replace-one")
@@ -154,7 +154,7 @@ def test_no_engine_and_no_batch_changes_what_comes_out(table, users, preset, mon
         other = fake_fit(table, LISTED, **changes, **machine)
         assert other.sample().equals(local.sample())
         assert other.history_ == local.history_
-        assert other.certificate.bill == local.certificate.bill
+        assert other.certificate.spends == local.certificate.spends
 
 
 def test_a_finished_run_is_the_same_again(table, tmp_path):
@@ -168,6 +168,6 @@ def test_a_finished_run_is_the_same_again(table, tmp_path):
 def test_a_spent_run_whose_folder_lost_its_pairs_measures_nothing(table, tmp_path, ledger):
     changes = USUAL | {"run_dir": tmp_path / "run", "dataset": "patients", "ledger": ledger.path}
     fitted(table, LISTED, **changes)
-    (tmp_path / "run" / "tables-of-pairs-001.measured").unlink()
+    (tmp_path / "run" / "002-way-marginals-001.measured").unlink()
     with pytest.raises(ArchiveError, match=r"measurement \d+ is missing"):
         fitted(table, LISTED, **changes)

@@ -1,4 +1,4 @@
-"""`TabPE(schema='private')`: what is not declared is bought, and on the bill."""
+"""`TabPE(schema='private')`: what is not declared is estimated, and among the spends."""
 
 import datetime as dt
 
@@ -11,15 +11,15 @@ from sklearn.base import clone
 
 from facade import (
     BOTH,
-    BOUGHT,
+    ESTIMATED,
     FAST,
     QUICK_BEST,
     SCHEMA,
     USERS,
-    bill,
     buying_fit,
     columns,
     of_people,
+    spends,
 )
 from tabpe import Boolean, Categorical, Date, Datetime, Float, Integer, Schema, TabPE, Time
 from tabpe.accounting import FakeNoise, compose_epsilon
@@ -45,20 +45,20 @@ def test_nothing_is_declared(rows, preset):
     model = buying_fit(rows, preset=preset)
     asked = ["class counts", "votes"]
     if preset is QUICK_BEST:  # It goes by the number of rows, and counts that first.
-        asked = ["class counts", "tables of columns", "votes"]
-        assert bill(model)[0] == "row count"
-    assert [name for name in bill(model) if name != "row count"] == [*SCHEMA_ITEMS, *asked]
+        asked = ["class counts", "1-way marginals", "votes"]
+        assert spends(model)[0] == "row count"
+    assert [name for name in spends(model) if name != "row count"] == [*SCHEMA_ITEMS, *asked]
     assert model.schema_.names == ("age", "bmi", "ward", "ill")
     assert model.schema_.label == "ill"
     assert set(model.schema_["ward"].values) >= {"heart", "lung", "skin"}
     assert isinstance(model.schema_["ill"], Boolean)
-    assert "age.min" in model.certificate.bought
+    assert "age.min" in model.certificate.estimated
     assert "the names of the columns" in model.certificate.assumed_public
-    assert "bounds bought for" in " ".join(model.certificate.notes)
+    assert "bounds estimated for" in " ".join(model.certificate.notes)
     assert model.sample().schema.names == list(model.schema_.names)
 
 
-def test_what_is_declared_is_kept_and_the_rest_is_bought(rows, tmp_path):
+def test_what_is_declared_is_kept_and_the_rest_is_estimated(rows, tmp_path):
     path = tmp_path / "gaps.yaml"
     path.write_text(
         """
@@ -72,15 +72,15 @@ def test_what_is_declared_is_kept_and_the_rest_is_bought(rows, tmp_path):
     assert model.schema_["age"].min == -7
     assert model.schema_["age"].max >= 100
     assert {"attic", "heart", "lung", "skin"} <= set(model.schema_["ward"].values)
-    bought = set(model.certificate.bought)
-    assert {"age.max", "bmi.type", "bmi.min"} <= bought
-    assert not {"age.min", "age.type", "ward.type", "ill.type"} & bought
+    estimated = set(model.certificate.estimated)
+    assert {"age.max", "bmi.type", "bmi.min"} <= estimated
+    assert not {"age.min", "age.type", "ward.type", "ill.type"} & estimated
 
 
 def test_a_schema_without_gaps_costs_nothing(rows):
     model = buying_fit(rows, SCHEMA)
-    assert bill(model) == ["class counts", "votes"]
-    assert model.certificate.bought == ()
+    assert spends(model) == ["class counts", "votes"]
+    assert model.certificate.estimated == ()
     assert "the schema" in model.certificate.assumed_public
 
 
@@ -92,10 +92,10 @@ def test_columns_are_left_out(rows):
 
 @BOTH
 @pytest.mark.parametrize("label", ["ward", "ill", None])
-def test_the_classes_of_a_label_are_bought(rows, label, preset):
+def test_the_classes_of_a_label_are_estimated(rows, label, preset):
     model = noiseless_fit(rows, label=label, preset=preset)
     assert model.schema_.label == label
-    assert ("class counts" in bill(model)) == (label is not None)
+    assert ("class counts" in spends(model)) == (label is not None)
     if label == "ward":
         assert model.schema_.class_names == ("heart", "lung", "skin")
         assert set(model.sample()["ward"].to_pylist()) <= {"heart", "lung", "skin"}
@@ -115,10 +115,10 @@ def test_a_label_of_one_value_serves(rows, preset):
 
 
 @BOTH
-def test_declared_shares_of_classes_that_are_bought(rows, preset):
+def test_declared_shares_of_classes_that_are_estimated(rows, preset):
     shares = {"heart": 2, "lung": 1, "skin": 1}
     model = noiseless_fit(rows, label="ward", public_shares=shares, preset=preset)
-    assert "class counts" not in bill(model)
+    assert "class counts" not in spends(model)
     wards = model.sample()["ward"].to_pylist()
     assert wards.count("heart") == pytest.approx(15, abs=1)
 
@@ -126,8 +126,8 @@ def test_declared_shares_of_classes_that_are_bought(rows, preset):
 @pytest.mark.parametrize("names", [(False, True), ("False", "True"), (0, 1)])
 def test_declared_shares_of_booleans(rows, names):
     model = noiseless_fit(rows, public_shares=dict(zip(names, (3, 1), strict=True)))
-    assert "class counts" not in bill(model)
-    assert "ill.type" not in model.schema_.fields_bought
+    assert "class counts" not in spends(model)
+    assert "ill.type" not in model.schema_.fields_estimated
     found = model.sample()["ill"].to_pylist()
     assert found.count(names[0] if names == (0, 1) else False) == pytest.approx(22, abs=1)
 
@@ -140,18 +140,20 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize("promise", PROMISES)
-def test_the_certified_epsilon_is_the_request_and_never_more(promise):
-    drop = [] if "unit" in promise else ["person"]
-    certificate = noiseless_fit(of_people(30_000), drop=drop, **promise).certificate
-    assert certificate.epsilon == promise["epsilon"]
+@pytest.mark.parametrize("guarantee", PROMISES)
+def test_the_certified_epsilon_is_the_request_and_never_more(guarantee):
+    drop = [] if "unit" in guarantee else ["person"]
+    certificate = noiseless_fit(of_people(30_000), drop=drop, **guarantee).certificate
+    assert certificate.epsilon == guarantee["epsilon"]
     assert (certificate.adaptive, certificate.filter) == (True, GAUSSIAN_DP)
-    assert sum(map(certificate.share, certificate.bill)) == pytest.approx(1)
-    schema = sum(certificate.share(item) for item in certificate.bill if item.name in SCHEMA_ITEMS)
-    if promise.get("delta", 1) is not None:
-        assert schema == pytest.approx(BOUGHT["schema_budget"], rel=0.1)
-        delta = subtract_sampling_delta(certificate.delta, certificate.delta_slack)
-        spent = compose_epsilon(certificate.bill, delta, certificate.neighbours, adaptive=True)
+    assert sum(map(certificate.share, certificate.spends)) == pytest.approx(1)
+    schema = sum(
+        certificate.share(item) for item in certificate.spends if item.name in SCHEMA_ITEMS
+    )
+    if guarantee.get("delta", 1) is not None:
+        assert schema == pytest.approx(ESTIMATED["schema_budget"], rel=0.1)
+        delta = subtract_sampling_delta(certificate.delta, certificate.sampling_delta)
+        spent = compose_epsilon(certificate.spends, delta, certificate.neighbours, adaptive=True)
         assert 0.99 * certificate.epsilon <= spent <= certificate.epsilon
 
 
@@ -161,12 +163,12 @@ def test_the_certified_epsilon_is_the_request_and_never_more(promise):
         (
             "id",
             [f"id{number}" for number in range(3000)],
-            "'id'.*ids and free text can not be bought",
+            "'id'.*ids and free text can not be estimated",
         ),
         ("ill", np.linspace(0, 1, 3000) / 3, "label='ill' holds decimals: declare"),
     ],
 )
-def test_what_can_not_be_bought_is_refused_with_what_to_do(rows, column, cells, message):
+def test_what_can_not_be_estimated_is_refused_with_what_to_do(rows, column, cells, message):
     kept = rows.drop_columns([column]) if column in rows.schema.names else rows
     table = kept.append_column(column, pa.array(cells))
     with pytest.raises(SchemaError, match=message) as caught:
@@ -241,7 +243,7 @@ def test_types_are_estimated_from_cells_whatever_stores_them(rows, cells, kind):
     for table in stored:
         model = noiseless_fit(table)
         assert type(model.schema_["more"]) is kind
-        assert "more.type" in model.schema_.fields_bought
+        assert "more.type" in model.schema_.fields_estimated
         assert model.schema_["more"].nullable == (None in cells)
 
 
@@ -269,7 +271,7 @@ def test_what_is_no_schema_is_refused(rows, declared):
         buying_fit(rows, declared)
 
 
-def test_columns_are_left_out_of_a_bought_schema_only(rows):
+def test_columns_are_left_out_of_an_estimated_schema_only(rows):
     with pytest.raises(ParameterError, match="drop: for schema='private'"):
         TabPE(**FAST, drop=["bmi"]).fit(rows, SCHEMA)
 
@@ -279,7 +281,7 @@ def test_a_declared_column_that_the_table_lacks_is_refused(rows):
         buying_fit(rows.drop_columns(["bmi"]), SCHEMA)
 
 
-def test_fields_that_were_read_off_the_data_are_loud_beside_bought_ones(rows):
+def test_fields_that_were_read_off_the_data_are_loud_beside_estimated_ones(rows):
     drafted = {
         "columns": [{"name": "age", "type": "integer", "min": 0, "max": 100, "source": "data"}]
     }
@@ -289,12 +291,12 @@ def test_fields_that_were_read_off_the_data_are_loud_beside_bought_ones(rows):
     assert model.certificate.status != "private"
 
 
-def test_a_bought_schema_survives_saving(rows, tmp_path):
+def test_an_estimated_schema_survives_saving(rows, tmp_path):
     model = buying_fit(rows, drop=["bmi"])
     model.save(tmp_path / "model.tabpe")
     again = TabPE.load(tmp_path / "model.tabpe")
     assert again.schema_ == model.schema_
-    assert again.schema_.fields_bought == model.schema_.fields_bought
+    assert again.schema_.fields_estimated == model.schema_.fields_estimated
     assert again.certificate == model.certificate
     assert again.sample().equals(model.sample())
     assert (again.schema, again.drop, again.schema_budget) == ("private", ("bmi",), 0.2)
@@ -309,7 +311,9 @@ def test_a_saved_model_shows_what_was_changed_and_no_more(rows, tmp_path):
 
 @pytest.mark.parametrize("drop", [(), ("bmi",), ["bmi"]])
 def test_scikit_learn_clones_it(drop):
-    model = TabPE(**(FAST | BOUGHT | USERS), drop=drop, dataset="a", ledger="l.db", run_dir="run")
+    model = TabPE(
+        **(FAST | ESTIMATED | USERS), drop=drop, dataset="a", ledger="l.db", run_dir="run"
+    )
     assert clone(model).get_params() == model.get_params()
     assert TabPE().set_params(**model.get_params()).get_params() == model.get_params()
     assert TabPE().drop == ()

@@ -1,4 +1,4 @@
-"""What is asked for and declared: what is bought beside it, and which facts follow."""
+"""What is asked for and declared: what is estimated beside it, and which facts follow."""
 
 import dataclasses
 import math
@@ -19,7 +19,7 @@ def names(account):
 
 
 @pytest.mark.parametrize(
-    ("changes", "bought"),
+    ("changes", "estimated"),
     [
         ({}, ["class counts"]),
         ({"delta": None}, ["class counts"]),
@@ -36,14 +36,14 @@ def names(account):
         ({"classes": 1, "delta": None, "size": None, "rows": 10_000}, []),
     ],
 )
-def test_what_is_not_declared_is_bought_and_nothing_else(changes, bought):
+def test_what_is_not_declared_is_estimated_and_nothing_else(changes, estimated):
     _, account, engine = established(**changes)
-    assert names(account) == bought
+    assert names(account) == estimated
     assert account.spent == account.authorized
-    assert engine.calls == len(bought)
+    assert engine.calls == len(estimated)
 
 
-def test_bought_counts_become_the_weights():
+def test_estimated_counts_become_the_weights():
     facts, *_ = established()
     assert facts.weights == (5000.0, 3000.0, 2000.0)
 
@@ -58,7 +58,7 @@ def test_one_class_weighs_all():
     assert facts.weights == (1.0,)
 
 
-def test_a_given_delta_is_promised_and_calibrated_at():
+def test_a_given_delta_is_guaranteed_and_calibrated_at():
     facts, *_ = established(delta=1e-7)
     assert facts.delta == facts.calibration_delta == 1e-7
 
@@ -74,7 +74,7 @@ def test_a_declared_number_of_rows_gives_delta_exactly():
     assert facts.delta == facts.calibration_delta == 1 / (10_000 * math.log(10_000))
 
 
-def test_a_declared_number_of_rows_wins_over_the_bought_one():
+def test_a_declared_number_of_rows_wins_over_the_estimated_one():
     facts, *_ = established(rows=12_345)
     assert facts.rows.estimate == 12_345
     assert facts.rows.is_declared
@@ -148,7 +148,7 @@ def test_what_can_not_be_shares_is_refused(shares):
 
 
 @pytest.mark.parametrize(
-    ("changes", "bought"),
+    ("changes", "estimated"),
     [
         ({}, ["class counts"]),
         ({"size": None}, ["user count", "class counts"]),
@@ -158,15 +158,15 @@ def test_what_can_not_be_shares_is_refused(shares):
         ({"classes": 1, "size": None}, ["user count"]),
     ],
 )
-def test_classes_do_not_add_up_to_users(changes, bought):
+def test_classes_do_not_add_up_to_users(changes, estimated):
     changes = {"classes": 3, "neighbours": USERS} | changes
     classes = changes.pop("classes")
     items = plan_counts(dataclasses.replace(REQUEST, **changes), classes)
-    assert list(items) == bought
+    assert list(items) == estimated
     assert all(item.times == 1 for item in items.values())
 
 
-def test_a_schema_that_is_bought_needs_the_number_of_rows_first():
+def test_a_schema_that_is_estimated_needs_the_number_of_rows_first():
     request = dataclasses.replace(REQUEST, schema_budget=0.05, delta=None)
     assert list_needed_counts(request, 2) == ("row count", "class counts")
 
@@ -178,7 +178,7 @@ def test_class_counts_of_users_are_not_taken_for_their_number():
 
 
 @pytest.mark.parametrize(
-    ("changes", "bought"),
+    ("changes", "estimated"),
     [
         ({}, ["class counts"]),
         ({"shares": SHARES}, ["row count"]),
@@ -187,9 +187,9 @@ def test_class_counts_of_users_are_not_taken_for_their_number():
         ({"classes": 1, "rows": 10_000}, []),
     ],
 )
-def test_a_strategy_may_need_the_number_of_rows_whatever_is_declared(changes, bought):
+def test_a_strategy_may_need_the_number_of_rows_whatever_is_declared(changes, estimated):
     facts, account, _ = established(counts_rows=True, **changes)
-    assert names(account) == bought
+    assert names(account) == estimated
     assert facts.rows.estimate == 10_000
     assert facts.delta == 1e-6
 
@@ -199,7 +199,7 @@ def test_a_strategy_that_needs_the_number_of_users_buys_it_beside_the_classes():
     assert list_needed_counts(request, 2) == ("user count", "class counts")
 
 
-def test_a_strategy_that_needs_the_number_of_rows_of_a_bought_schema_buys_it_first():
+def test_a_strategy_that_needs_the_number_of_rows_of_an_estimated_schema_buys_it_first():
     request = dataclasses.replace(REQUEST, counts_rows=True, schema_budget=0.05)
     assert list_needed_counts(request, 2) == ("row count", "class counts")
 

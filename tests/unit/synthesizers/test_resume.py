@@ -8,7 +8,7 @@ import pytest
 
 from facade import (
     BOTH,
-    BOUGHT,
+    ESTIMATED,
     FAST,
     LISTED,
     QUICK_BEST,
@@ -94,8 +94,8 @@ def test_it_ends_as_if_it_had_not_been_interrupted(table, tmp_path, ledger, aske
     assert model.history_ == whole.history_
     assert undated(model.certificate) == undated(whole.certificate)
     [entry] = ledger.entries("patients")
-    assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
-    assert [item.times for item in entry.bill] == [1, ROUNDS]
+    assert (entry.state, entry.spends) == ("spent", model.certificate.spends)
+    assert [item.times for item in entry.spends] == [1, ROUNDS]
 
 
 @pytest.mark.parametrize("before", range(11))
@@ -116,8 +116,8 @@ def test_the_default_ends_as_if_it_had_not_been_interrupted(table, tmp_path, led
     assert model.history_ == whole.history_
     assert undated(model.certificate) == undated(whole.certificate)
     [entry] = ledger.entries("patients")
-    assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
-    assert [item.times for item in entry.bill] == [1, 6, QUICK_BEST.rounds * QUICK_BEST.votes]
+    assert (entry.state, entry.spends) == ("spent", model.certificate.spends)
+    assert [item.times for item in entry.spends] == [1, 6, QUICK_BEST.rounds * QUICK_BEST.votes]
 
 
 @pytest.mark.parametrize(("before", "rounds_left"), [(11, 2), (20, 2), (21, 2), (22, 1), (23, 0)])
@@ -132,15 +132,15 @@ def test_a_run_with_pairs_ends_as_if_it_had_not_been_interrupted(
     if before < 23:
         with pytest.raises(CrashError):
             fake_fit(listed(), LISTED, **remembered)
-    assert (tmp_path / "run" / "tables-of-pairs-001.measured").exists() == (20 < before < 23)
+    assert (tmp_path / "run" / "002-way-marginals-001.measured").exists() == (20 < before < 23)
     asked.clear()
     model = fake_fit(listed(), LISTED, **remembered)
     assert len(asked) == (rounds_left if before < 23 else QUICK_PAIRS.rounds)
     assert model.sample().equals(whole.sample())
     assert undated(model.certificate) == undated(whole.certificate)
     [entry] = ledger.entries("patients")
-    assert (entry.state, entry.bill) == ("spent", model.certificate.bill)
-    assert [item.times for item in entry.bill] == [1, 10, 10, 4]
+    assert (entry.state, entry.spends) == ("spent", model.certificate.spends)
+    assert [item.times for item in entry.spends] == [1, 10, 10, 4]
 
 
 @BOTH
@@ -165,7 +165,7 @@ def test_a_finished_run_is_the_same_again_and_costs_nothing(
     ("preset", "lost"),
     [
         *((FAST["preset"], name) for name in ("votes-002", "class-counts-001")),
-        *((QUICK_BEST, name) for name in ("votes-002", "tables-of-columns-001")),
+        *((QUICK_BEST, name) for name in ("votes-002", "001-way-marginals-001")),
     ],
 )
 def test_a_spent_run_whose_folder_lost_a_measurement_measures_nothing(
@@ -267,9 +267,9 @@ def test_a_run_that_fails_before_it_reads_leaves_its_folder_free(table, tmp_path
 
 
 @BOTH
-@pytest.mark.parametrize("changes", [BOUGHT, BOUGHT | USERS, USERS])
+@pytest.mark.parametrize("changes", [ESTIMATED, ESTIMATED | USERS, USERS])
 @pytest.mark.parametrize("before", range(0, 12, 2))
-def test_what_is_bought_and_whose_rows_count_survive_a_crash(tmp_path, changes, before, preset):
+def test_what_is_estimated_and_whose_rows_count_survive_a_crash(tmp_path, changes, before, preset):
     table = of_people() if "unit" in changes else pa.table(columns(1500))
     declared = None if "schema" in changes else SCHEMA
     noise = Crashing(before, strength=0.0)

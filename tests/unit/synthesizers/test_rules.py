@@ -64,14 +64,14 @@ def test_every_candidate_obeys_from_the_first_round_on(monkeypatch):
 @pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
 def test_rules_cost_no_privacy(preset):
     plain = dataclasses.replace(SCHEMA, rules=())
-    bills = [
+    all_spends = [
         [
             (item.name, item.sigma, item.times)
-            for item in fitted(TABLE, s, preset=preset).certificate.bill
+            for item in fitted(TABLE, s, preset=preset).certificate.spends
         ]
         for s in (SCHEMA, plain)
     ]
-    assert bills[0] == bills[1]
+    assert all_spends[0] == all_spends[1]
 
 
 @pytest.mark.parametrize("preset", [QUICK, QUICK_BEST], ids=["evolution", "posterior"])
@@ -246,25 +246,25 @@ def test_known_keys_that_repeat_are_counted(hospital):
         hospital.sample_remaining_columns(known)
 
 
-def test_a_bought_schema_keeps_rules_about_what_is_declared():
+def test_an_estimated_schema_keeps_rules_about_what_is_declared():
     declared = {
         "label": "wing",
         "columns": [column.to_dict() for column in BEDS.columns[1:4]],
         "rules": ["if wing == 'old' then room <= 10 else room > 10"],
     }
     model = buying_fit(beds(2000), declared, label="wing")
-    assert model.schema_.fields_bought == ("age.type", "age.min", "age.max")
+    assert model.schema_.fields_estimated == ("age.type", "age.min", "age.max")
     assert broken(model.sample(), model.schema_) == set()
 
 
-def test_a_rule_about_what_is_bought_is_refused_before_it_costs(ledger):
+def test_a_rule_about_what_is_estimated_is_refused_before_it_costs(ledger):
     declared = {"columns": [BEDS["wing"].to_dict()], "label": "wing", "rules": ["age > 3"]}
     with pytest.raises(SchemaError, match="type of column 'age' is not declared"):
         buying_fit(beds(), declared, label="wing", dataset="patients", ledger=ledger.path)
     assert list(ledger.entries("patients")) == []
 
 
-def test_rows_in_reserve_are_found_again_once_other_columns_are_bought():
+def test_rows_in_reserve_are_found_again_once_other_columns_are_estimated():
     """Whether rules can be met is known before a purchase, and is the same after it."""
     few = Schema((BEDS["room"], BEDS["bed"]), rules=("room == 7", "bed != 'a'"))
     ward = Categorical("ward", ("x", "y", "z"))
@@ -286,7 +286,7 @@ def test_without_rules_nothing_changes():
         assert one.equals(other)
 
 
-def test_a_promise_to_users_has_rules_too():
+def test_a_guarantee_to_users_has_rules_too():
     table = TABLE.append_column("person", pa.array([f"p{i // 3}" for i in range(len(TABLE))]))
     model = fitted(
         table, SCHEMA, preset=QUICK_BEST, unit="person", max_rows_per_user=3, epsilon=8.0

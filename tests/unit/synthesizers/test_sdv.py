@@ -1,4 +1,4 @@
-"""`TabPESynthesizer`: the names of SDV, and the promise of tabpe."""
+"""`TabPESynthesizer`: the names of SDV, and the guarantee of tabpe."""
 
 from types import SimpleNamespace
 
@@ -61,13 +61,13 @@ def test_it_is_used_as_one_of_sdv(frame):
     assert synthesizer.get_metadata() is given
     assert synthesizer.get_parameters()["epsilon"] == 3.0
     assert synthesizer.model.certificate.epsilon <= 3.0
-    assert synthesizer.model.schema_.fields_bought == ()
+    assert synthesizer.model.schema_.fields_estimated == ()
 
 
-def test_what_is_not_declared_is_bought(frame):
+def test_what_is_not_declared_is_estimated(frame):
     synthesizer = made(frame, {"seen": DOMAINS["seen"]})
-    bought = synthesizer.model.schema_.fields_bought
-    assert bought[:3] == ("age.min", "age.max", "ward.values")
+    estimated = synthesizer.model.schema_.fields_estimated
+    assert estimated[:3] == ("age.min", "age.max", "ward.values")
     assert "email" not in synthesizer.sample(5).columns
     assert synthesizer.model.certificate.epsilon <= 3.0
 
@@ -99,6 +99,6 @@ def test_what_does_not_fit_is_named(domains, error, message):
     assert message in str(found.value)
 
 
-def test_what_the_metadata_lack_is_bought_dates_among_it(frame):
+def test_what_the_metadata_lack_is_estimated_dates_among_it(frame):
     rows = made(frame, {}, schema_budget=0.3, epsilon=6.0).sample(num_rows=50)
     assert rows["seen"].str.fullmatch(r"\d\d[.]\d\d[.]20\d\d").all()

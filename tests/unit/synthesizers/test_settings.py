@@ -68,8 +68,8 @@ def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
         label_cuts=given.get("label_cuts"),
     ).complete_columns(STORED, drop=drop)
     assert outline.missing
-    bought = outline.fill_gaps({column.name: column for column in COLUMNS})
-    encoder = Encoder(bought)
+    estimated = outline.fill_gaps({column.name: column for column in COLUMNS})
+    encoder = Encoder(estimated)
     assert count_columns(outline) == len(encoder.numeric) + len(encoder.categorical)
 
 
@@ -103,8 +103,8 @@ OPEN_WARD = {"name": "ward", "type": "categorical"}
         ([WARD.to_dict(), AGE.to_dict()], "ill", 1),
     ],
 )
-def test_a_column_whose_type_is_bought_is_not_listed(given, label, listed):
-    """One whose values alone are bought is."""
+def test_a_column_whose_type_is_estimated_is_not_listed(given, label, listed):
+    """One whose values alone are estimated is."""
     outline = (
         PartialSchema.from_schema({"columns": given}).with_label(label).complete_columns(STORED)
     )
@@ -120,15 +120,15 @@ def test_what_is_asked_is_known_before_a_row_is_read():
     assert found == config.plan_queries(columns=4, classes=1, listed=0)
 
 
-def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_bought():
+def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_estimated():
     config = Posterior(rounds=3, votes=2)
     declared = settings(config=config, schema=Schema(COLUMNS))
-    bought = settings(
+    estimated = settings(
         config=config, schema=PartialSchema.from_schema(None).complete_columns(STORED)
     )
     assert declared.query_plan == config.plan_queries(columns=4, classes=1, listed=2)
     assert PAIRS in [part.name for part in declared.query_plan.first]
-    assert PAIRS not in [part.name for part in bought.query_plan.first]
+    assert PAIRS not in [part.name for part in estimated.query_plan.first]
 
 
 def test_another_strategy_is_another_run():

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from facade import BOTH, QUICK_BEST, SCHEMA, USERS, bill, buying_fit, fake_fit, fitted
+from facade import BOTH, QUICK_BEST, SCHEMA, USERS, buying_fit, fake_fit, fitted, spends
 from tabpe import Boolean, Categorical, Integer, Schema, TabPE
 from tabpe.errors import ParameterError, SchemaError
 from tabpe.evaluation.report.evaluate import open_tables
@@ -71,16 +71,16 @@ def test_a_rare_combination_may_have_a_null(rows):
 
 
 @BOTH
-def test_what_is_rare_is_bought_and_said(rows, preset):
+def test_what_is_rare_is_estimated_and_said(rows, preset):
     """Real noise takes one of them for a class of its own now and then, and never all of them."""
     model = fitted(rows, JOINT, preset=preset, **NOISY)
     rare = set(model.schema_.label_rare)
     assert rare
     assert rare <= RARE
     certificate = model.certificate
-    assert bill(model)[:2] == ["row count", "class counts"]
-    assert certificate.bought == ("label_rare",)
-    assert "all of the schema that was not bought" in certificate.assumed_public
+    assert spends(model)[:2] == ["row count", "class counts"]
+    assert certificate.estimated == ("label_rare",)
+    assert "all of the schema that was not estimated" in certificate.assumed_public
     assert f"{len(rare)} of the 6 combinations of 'ward' and 'ill'" in " ".join(certificate.notes)
     assert certificate.epsilon <= 4.0
     assert verify_plain(certificate.to_dict()).holds
@@ -89,7 +89,7 @@ def test_what_is_rare_is_bought_and_said(rows, preset):
 def test_without_rare_ones_every_combination_is_a_class(rows):
     model = fitted(rows, JOINT)
     assert model.schema_.label_rare == ()
-    assert model.certificate.bought == ()
+    assert model.certificate.estimated == ()
     assert model.certificate.assumed_public == ("the schema",)
 
 
@@ -119,7 +119,7 @@ def test_nobody_can_tell_the_engine(rows, preset, machine):
 @BOTH
 def test_users_are_protected(rows, preset):
     model = fitted(rows, JOINT, preset=preset, **(USERS | {"epsilon": 3.0, "n_samples": 80}))
-    assert bill(model)[:2] == ["user count", "class counts"]
+    assert spends(model)[:2] == ["user count", "class counts"]
     assert model.schema_.label_rare
     assert verify_plain(model.certificate.to_dict()).holds
     assert set(pairs(model.sample())) <= {(ward, ill) for ward in SHARES for ill in (True, False)}
@@ -129,8 +129,8 @@ def test_declared_shares_say_what_is_rare(rows):
     shares = {(ward, ill): SHARES[ward] / 2 for ward in SHARES for ill in (False, True)}
     model = fitted(rows, JOINT, public_shares=shares, **NOISY)
     assert model.schema_.label_rare == (("skin", False), ("skin", True))
-    assert bill(model) == ["row count", "votes"]
-    assert model.certificate.bought == ()
+    assert spends(model) == ["row count", "votes"]
+    assert model.certificate.estimated == ()
     found = pairs(model.sample())
     assert found.count(("lung", True)) == pytest.approx(0.19 * 200, abs=8)
 
@@ -167,13 +167,13 @@ def test_an_interrupted_run_goes_on(rows, tmp_path, ledger):
     first = fitted(rows, JOINT, **NOISY, **kept)
     again = fitted(rows, JOINT, **NOISY, **kept)
     assert again.sample().equals(first.sample())
-    assert again.certificate.bill == first.certificate.bill
+    assert again.certificate.spends == first.certificate.spends
     assert len(ledger.entries("patients")) == 1
     with pytest.raises(ParameterError, match="schema"):
         fitted(rows, SCHEMA, **NOISY, **kept)
 
 
-def test_labels_may_be_bought(rows):
+def test_labels_may_be_estimated(rows):
     declared = {"columns": [{"name": "ill", "type": "boolean"}]}
     model = buying_fit(rows.drop_columns("person"), declared, label=list(LABEL), **NOISY)
     assert set(model.schema_["ward"].values) >= {"heart", "lung"}

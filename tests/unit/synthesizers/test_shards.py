@@ -5,7 +5,7 @@ import pytest
 
 from facade import (
     BOTH,
-    BOUGHT,
+    ESTIMATED,
     LISTED,
     QUICK_BEST,
     QUICK_PAIRS,
@@ -26,9 +26,9 @@ from tabpe.io.source import divide_source
 
 KINDS = {
     "evolution": {},
-    "bought": BOUGHT,
+    "estimated": ESTIMATED,
     "users": USERS,
-    "bought for users": BOUGHT | USERS,
+    "estimated for users": ESTIMATED | USERS,
     "rows counted": {"delta": None, "epsilon": 4.0, "preset": Evolution(rounds=6)},
     "streamed": {"engine": "stream"},
     "streamed afresh": {"engine": "stream", "spill": False},
@@ -43,9 +43,9 @@ def everything(model):
 def fit(table, **given):
     if given.get("schema") != "private":
         return everything(fake_fit(table, **given))
-    bought = {"drop": () if "unit" in given else ("person",)} | given
+    estimated = {"drop": () if "unit" in given else ("person",)} | given
     with pytest.warns(NotPrivateWarning):
-        return everything(buying_fit(table, noise=FakeNoise(1), **bought))
+        return everything(buying_fit(table, noise=FakeNoise(1), **estimated))
 
 
 @BOTH

@@ -14,12 +14,12 @@ from facade import (
     QUICK_PAIRS,
     SCHEMA,
     USERS,
-    bill,
     buying_fit,
     columns,
     fitted,
     listed,
     of_people,
+    spends,
 )
 from tabpe import Adjacency, Categorical, Integer, Schema
 from tabpe.errors import ParameterError, ThinVotesWarning
@@ -40,22 +40,22 @@ from tabpe.verification import verify
         ({"public_shares": {False: 1, True: 1}, "delta": None, "public_rows": 400}, ["votes"]),
     ],
 )
-def test_the_bill_holds_what_was_not_declared(table, changes, expected):
+def test_the_spends_holds_what_was_not_declared(table, changes, expected):
     model = fitted(table, **changes)
-    assert bill(model) == expected
+    assert spends(model) == expected
     assert model.certificate.epsilon <= model.epsilon
-    assert model.certificate.bill[-1].times == model.preset.rounds
+    assert model.certificate.spends[-1].times == model.preset.rounds
 
 
-def test_without_a_label_no_class_is_bought(table):
+def test_without_a_label_no_class_is_estimated(table):
     model = fitted(table, Schema(SCHEMA.columns))
-    assert bill(model) == ["votes"]
+    assert spends(model) == ["votes"]
 
 
 @pytest.mark.parametrize("part", [0.02, 0.4])
 def test_class_budget_is_the_part_of_the_counts(table, part):
     certificate = fitted(table, class_budget=part, epsilon=1.0, public_rows=400).certificate
-    assert certificate.share(certificate.bill[0]) == pytest.approx(part, rel=0.02)
+    assert certificate.share(certificate.spends[0]) == pytest.approx(part, rel=0.02)
 
 
 def test_public_facts_are_in_the_certificate(table):
@@ -77,7 +77,7 @@ def test_a_table_too_small_for_a_noisy_delta_says_what_to_do(table):
         fitted(table.slice(0, 20), delta=None, epsilon=1.0)
 
 
-def test_notes_tell_of_noisy_counts_only_if_counts_were_bought(table):
+def test_notes_tell_of_noisy_counts_only_if_counts_were_estimated(table):
     one_class = Schema((Integer("age", 0, 100), Categorical("kind", ("a",))), label="kind")
     model = fitted(table.append_column("kind", pa.array(["a"] * 400)), one_class)
     assert "noisy counts" not in " ".join(model.certificate.notes)
@@ -91,14 +91,14 @@ def test_replace_one_takes_more_noise(table):
     )
     assert other.neighbours.adjacency is Adjacency.REPLACE_ONE
     assert "same size" in str(other)
-    for less, more in zip(one.bill, other.bill, strict=True):
+    for less, more in zip(one.spends, other.spends, strict=True):
         assert more.sigma > less.sigma
 
 
 @pytest.mark.parametrize(("preset", "rounds"), [("paper", 15), ("reference", 14)])
 def test_presets_pay_for_their_histograms(table, preset, rounds):
     model = fitted(table, preset=preset, epsilon=1.0, public_rows=400)
-    assert model.certificate.bill[-1].times == rounds == len(model.history_)
+    assert model.certificate.spends[-1].times == rounds == len(model.history_)
     assert model.certificate.configuration["rounds"] == rounds
     assert 0.99 < model.certificate.epsilon <= 1.0
 
@@ -114,10 +114,10 @@ def test_a_posterior_makes_as_many_rows_as_there_are(table):
     assert fitted(table, **made).n_evolved_ == pytest.approx(400, abs=20)
 
 
-def test_the_bill_of_a_posterior_has_tables_and_as_many_votes_as_rows_have(table):
+def test_the_spends_of_a_posterior_has_tables_and_as_many_votes_as_rows_have(table):
     model = fitted(table, preset="best", epsilon=1.0, public_rows=400)
-    counts, tables, votes = model.certificate.bill
-    assert [counts.name, tables.name, votes.name] == ["class counts", "tables of columns", "votes"]
+    counts, tables, votes = model.certificate.spends
+    assert [counts.name, tables.name, votes.name] == ["class counts", "1-way marginals", "votes"]
     assert [counts.times, tables.times, votes.times] == [1, 2 * 3, 8 * 4]
     share = model.certificate.share
     assert [share(counts), share(tables)] == pytest.approx([0.02, 0.1], rel=0.02)
@@ -137,13 +137,13 @@ PROMISES = {
 
 
 @BOTH
-@pytest.mark.parametrize("buys", [False, True], ids=["declared", "bought"])
+@pytest.mark.parametrize("estimates", [False, True], ids=["declared", "estimated"])
 @pytest.mark.parametrize("kind", PROMISES)
-def test_what_is_promised_is_the_same_counted_anew(kind, buys, preset, tmp_path):
+def test_what_is_guaranteed_is_the_same_counted_anew(kind, estimates, preset, tmp_path):
     changes = {"epsilon": 2.0, "preset": preset, "n_samples": 30} | PROMISES[kind]
     rows = of_people(1500) if "unit" in changes else pa.table(columns(1500))
-    fit = buying_fit if buys else fitted
-    model = fit(rows, None if buys else SCHEMA, **changes)
+    fit = buying_fit if estimates else fitted
+    model = fit(rows, None if estimates else SCHEMA, **changes)
     (tmp_path / "certificate.json").write_text(model.certificate.to_json())
     checked = verify(tmp_path / "certificate.json")
     assert checked.holds, checked
@@ -151,9 +151,9 @@ def test_what_is_promised_is_the_same_counted_anew(kind, buys, preset, tmp_path)
 
 
 @pytest.mark.parametrize("kind", PROMISES)
-def test_what_is_promised_with_pairs_is_the_same_counted_anew(kind, tmp_path):
+def test_what_is_guaranteed_with_pairs_is_the_same_counted_anew(kind, tmp_path):
     model = fitted(listed(), LISTED, **({"epsilon": 2.0, "preset": QUICK_PAIRS} | PROMISES[kind]))
-    assert "tables of pairs" in bill(model)
+    assert "2-way marginals" in spends(model)
     (tmp_path / "certificate.json").write_text(model.certificate.to_json())
     checked = verify(tmp_path / "certificate.json")
     assert checked.holds, checked

@@ -33,7 +33,7 @@ HISTORY = {
 def test_the_history_has_only_public_and_noisy_quantities(table):
     model = fitted(table)
     assert [set(entry) for entry in model.history_] == [HISTORY] * 3
-    assert {entry["sigma"] for entry in model.history_} == {model.certificate.bill[-1].sigma}
+    assert {entry["sigma"] for entry in model.history_} == {model.certificate.spends[-1].sigma}
     json.dumps(model.history_)
 
 
@@ -89,20 +89,20 @@ def test_the_certificate_says_whether_noise_follows_answers(table, changes, adap
 
 
 @pytest.mark.parametrize("changes", [{"epsilon": 2.0}, NOISY_DELTA])
-def test_noise_from_a_table_is_named_and_its_slack_is_part_of_delta(table, changes):
+def test_noise_from_a_table_is_named_and_its_sampling_error_is_part_of_delta(table, changes):
     model = fitted(table, noise="table", **changes)
     certificate = model.certificate
     assert certificate.status == "private"
     assert "table" in certificate.noise
-    histograms = sum(item.times for item in certificate.bill)
+    histograms = sum(item.times for item in certificate.spends)
     expected = (1 + math.exp(model.epsilon)) * histograms * TableNoise.sampling_error
-    assert certificate.delta_slack == pytest.approx(expected)
+    assert certificate.sampling_delta == pytest.approx(expected)
     assert "of delta pays for noise" in " ".join(str(certificate).split())
-    assert compose_epsilon(certificate.bill, certificate.delta - expected) <= model.epsilon
+    assert compose_epsilon(certificate.spends, certificate.delta - expected) <= model.epsilon
 
 
 def test_exact_noise_takes_nothing_of_delta(table):
-    assert fitted(table).certificate.delta_slack == 0
+    assert fitted(table).certificate.sampling_delta == 0
 
 
 def test_fake_noise_is_stamped_wherever_the_certificate_goes(table, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from facade import BOTH, FAST, SCHEMA, columns, fake_fit, fitted
 from tabpe import Boolean, Integer, Schema, TabPE
-from tabpe.backends import StoredTable, counting, local
+from tabpe.backends import StoredTable, local
 from tabpe.errors import DataError, OutputError, ParameterError
 from tabpe.io import batches
 from tabpe.synthesizers.tabpe import RESOURCE_PARAMETERS
@@ -66,7 +66,7 @@ def test_no_engine_and_no_batch_changes_what_comes_out(
 ):
     plain = everything(fake_fit(folder, preset=preset), tmp_path / "plain.tabpe")
     monkeypatch.setattr(batches, "ROWS_A_BATCH", rows)
-    monkeypatch.setattr(counting, "ROWS_A_SEGMENT", 3 * rows)
+    monkeypatch.setattr(local, "ROWS_A_SEGMENT", 3 * rows)
     model = fake_fit(folder, preset=preset, **MACHINES[machine])
     assert everything(model, tmp_path / "model.tabpe") == plain
     assert list(tmp_path.glob(".*")) == []
@@ -105,13 +105,13 @@ def test_the_engine_follows_the_size_of_the_table(table, made, tmp_path):
 
 
 def test_threads_reach_the_votes(table, monkeypatch):
-    asked, plain = set(), counting.build_index
+    asked, plain = set(), local.build_index
 
     def watched(*given, jobs):
         asked.add(jobs)
         return plain(*given, jobs=jobs)
 
-    monkeypatch.setattr(counting, "build_index", watched)
+    monkeypatch.setattr(local, "build_index", watched)
     fitted(table, n_jobs=3, engine="local")
     fitted(table, n_jobs=4, engine="stream")
     assert asked == {3, 4}

@@ -91,13 +91,16 @@ def test_an_id_is_never_read(table):
         ]
 
 
-def test_an_id_is_not_on_the_bill_and_no_part_of_what_a_run_is_known_by(table, tmp_path):
+def test_an_id_is_not_on_the_spends_and_no_part_of_what_a_run_is_known_by(table, tmp_path):
     without = Schema(SCHEMA.columns[1:], label="ward")
-    bills = [
-        [(item.name, item.times) for item in fitted(table, schema, preset="best").certificate.bill]
+    all_spends = [
+        [
+            (item.name, item.times)
+            for item in fitted(table, schema, preset="best").certificate.spends
+        ]
         for schema in (SCHEMA, without)
     ]
-    assert bills[0] == bills[1]
+    assert all_spends[0] == all_spends[1]
     first = fitted(table, SCHEMA, run_dir=tmp_path / "run")
     others = table.set_column(0, "patient", pa.array([f"other-{n}" for n in range(ROWS)]))
     again = fitted(others, SCHEMA, run_dir=tmp_path / "run")
@@ -152,8 +155,10 @@ def test_reports_show_dates(table, model):
 
 
 def test_a_public_report_buys_dates(table, model):
-    bought = appraise(table, model.sample(), SCHEMA, epsilon=3, delta=1e-6, random_state=0).columns
-    shown = {view.name: view for view in bought}
+    estimated = appraise(
+        table, model.sample(), SCHEMA, epsilon=3, delta=1e-6, random_state=0
+    ).columns
+    shown = {view.name: view for view in estimated}
     assert shown["seen"].unit == "minutes after 2023-01-01"
     assert shown["grade"].marks[-1] == "high"
 

@@ -1,4 +1,4 @@
-"""`TabPE`: a promise to users, who may have many rows."""
+"""`TabPE`: a user-level guarantee, who may have many rows."""
 
 import math
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ import pytest
 
 from facade import (
     BOTH,
-    BOUGHT,
+    ESTIMATED,
     FAST,
     QUICK_BEST,
     SCHEMA,
     USERS,
-    bill,
     buying_fit,
     fake_fit,
     fitted,
     of_people,
+    spends,
 )
 from tabpe import Adjacency, TabPE
 from tabpe.accounting import FakeNoise
@@ -51,7 +51,7 @@ def test_the_certificate_says_who_is_protected_and_how(people, preset):
     assert certificate.neighbours.meaning == (
         "tables that differ by adding or removing all rows of one user"
     )
-    assert certificate.delta_slack > 0
+    assert certificate.sampling_delta > 0
     assert 0.99 * 8 < certificate.epsilon <= 8
     assert f"of each user at most {MOST} of the rows count" in " ".join(certificate.notes)
     assert "fixed point" in certificate.accountant
@@ -64,13 +64,13 @@ def test_another_user_in_the_place_of_one_takes_more_noise(people, preset):
     more = fitted(people, **USERS, preset=preset, adjacency="replace-one").certificate
     assert more.neighbours.adjacency is Adjacency.REPLACE_ONE
     assert "same number of users" in more.neighbours.meaning
-    for one, other in zip(less.bill, more.bill, strict=True):
+    for one, other in zip(less.spends, more.spends, strict=True):
         assert other.sigma == pytest.approx(math.sqrt(2) * one.sigma, rel=0.01)
 
 
 @BOTH
-@pytest.mark.parametrize("changes", [USERS, USERS | BOUGHT], ids=["declared", "bought"])
-def test_the_noise_is_that_of_the_bill_times_the_parts_of_a_fixed_point(people, changes, preset):
+@pytest.mark.parametrize("changes", [USERS, USERS | ESTIMATED], ids=["declared", "estimated"])
+def test_the_noise_is_that_of_the_spends_times_the_parts_of_a_fixed_point(people, changes, preset):
     drawn = []
 
     class Noting(FakeNoise):
@@ -86,7 +86,7 @@ def test_the_noise_is_that_of_the_bill_times_the_parts_of_a_fixed_point(people, 
     each = {"votes": preset.votes}
     scales = [
         item.sigma * FIXED_POINT
-        for item in model.certificate.bill
+        for item in model.certificate.spends
         for _ in range(item.times // each.get(item.name, 1))
     ]
     assert drawn == scales
@@ -97,7 +97,7 @@ def test_users_are_counted_apart_from_classes(people, epsilon, most):
     noisy = {"delta": None, "n_samples": None, "epsilon": epsilon, "max_rows_per_user": most}
     users = USERS | noisy | {"preset": "paper"}
     model = fake_fit(people, noise=FakeNoise(strength=0), **users)
-    assert bill(model) == ["user count", "class counts", "votes"]
+    assert spends(model) == ["user count", "class counts", "votes"]
     users = len(set(people["person"].to_pylist()))
     assert f"noisy number of users: {users:,}" in " ".join(model.certificate.notes)
     assert model.n_evolved_ == round(users / 10)
@@ -129,7 +129,7 @@ def test_ids_of_any_kind_give_the_same_rows(people):
 
 
 @pytest.mark.parametrize(
-    "changes", [USERS, USERS | BOUGHT, USERS | {"preset": QUICK_BEST}], ids=str
+    "changes", [USERS, USERS | ESTIMATED, USERS | {"preset": QUICK_BEST}], ids=str
 )
 def test_engines_threads_and_batches_change_nothing(people, monkeypatch, changes):
     def fit(**machine):
@@ -146,7 +146,7 @@ def test_engines_threads_and_batches_change_nothing(people, monkeypatch, changes
         for machine in machines:
             model = fit(**machine)
             assert model.sample().equals(expected.sample())
-            assert model.certificate.bill == expected.certificate.bill
+            assert model.certificate.spends == expected.certificate.spends
 
 
 @contextmanager
@@ -207,7 +207,7 @@ def with_other_rows(table, person, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("changes", [USERS, USERS | BOUGHT], ids=["declared", "bought"])
+@pytest.mark.parametrize("changes", [USERS, USERS | ESTIMATED], ids=["declared", "estimated"])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @BOTH
 def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
@@ -227,7 +227,7 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
         with recorded(replay=first) as second:
             fit_over(near, changes)
         for name, squared, cells in moves(first, second):
-            # Several votes are as many histograms on the bill.
+            # Several votes are as many histograms among the spends.
             times = preset.votes if name is VoteQuery else 1
             assert squared <= times * (2 if replaced else 1), name
             assert cells <= MOST * times * (2 if replaced else 1), name
@@ -242,7 +242,7 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
     assert min(longest[VoteQuery], longest[ClassCountQuery]) > 0.2
 
 
-@pytest.mark.parametrize("changes", [{}, BOUGHT], ids=["declared", "bought"])
+@pytest.mark.parametrize("changes", [{}, ESTIMATED], ids=["declared", "estimated"])
 @pytest.mark.parametrize(
     ("users", "error", "message"),
     [
@@ -260,7 +260,7 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
         ({"unit": "person", "epsilon": 50.0}, ParameterError, "smaller epsilon"),
     ],
 )
-def test_what_can_not_be_promised_to_users_is_refused(people, changes, users, error, message):
+def test_what_can_not_be_guaranteed_to_users_is_refused(people, changes, users, error, message):
     declared = SCHEMA if not changes or users.get("unit") == "age" else None
     with pytest.raises(error, match=message) as caught:
         TabPE(**(FAST | changes | {"epsilon": 8.0} | users)).fit(people, declared)

@@ -43,7 +43,7 @@ def helpful(monkeypatch):
 
 
 def items(model):
-    return {item.name: item.times for item in model.certificate.bill}
+    return {item.name: item.times for item in model.certificate.spends}
 
 
 def test_a_wide_table_asks_often_and_cheaply(helpful):
@@ -69,7 +69,7 @@ def test_votes_that_do_not_help_are_given_up_for_tables(unhelpful):
     assert model.sample().num_rows > 100
 
 
-def test_what_is_given_up_is_all_on_the_bill(unhelpful):
+def test_what_is_given_up_is_all_on_the_spends(unhelpful):
     model = fitted()
     assert model.certificate.epsilon == pytest.approx(1.0, abs=1e-3)
     assert verify_plain(model.certificate.to_dict()).holds

@@ -30,20 +30,20 @@ def rederived(plain, **changes):
 def test_an_honest_certificate_holds(kind):
     found = verify_plain(plain_of(honest(**KINDS[kind])))
     assert found.holds, found.checks
-    assert found.guarantee.promised
+    assert found.guarantee.guaranteed
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("factor", [0.99, 0.9, 0.5])
 def test_less_noise_than_is_charged_for_is_seen(kind, factor):
     certificate = honest(**KINDS[kind])
-    *others, votes = certificate.bill
+    *others, votes = certificate.spends
     less = dataclasses.replace(votes, sigma=factor * votes.sigma)
-    assert "epsilon" in failed(rederived(plain_of(certificate), bill=(*others, less)))
+    assert "epsilon" in failed(rederived(plain_of(certificate), spends=(*others, less)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stronger_promise_than_the_bill_keeps_is_seen(kind):
+def test_a_stronger_guarantee_than_the_spends_keeps_is_seen(kind):
     certificate = honest(**KINDS[kind])
     lower = rederived(plain_of(certificate), epsilon=0.99 * certificate.epsilon)
     assert failed(lower) == {"epsilon"}
@@ -51,10 +51,10 @@ def test_a_stronger_promise_than_the_bill_keeps_is_seen(kind):
 
 def test_an_item_left_out_is_seen():
     certificate = honest()
-    assert "epsilon" in failed(rederived(plain_of(certificate), bill=certificate.bill[:1]))
+    assert "epsilon" in failed(rederived(plain_of(certificate), spends=certificate.spends[:1]))
 
 
-def test_a_promise_for_users_made_of_one_for_rows_is_seen():
+def test_a_guarantee_for_users_made_of_one_for_rows_is_seen():
     assert failed(rederived(plain_of(honest()), neighbours=USERS, unit="patient"))
 
 
@@ -68,8 +68,8 @@ STATED = {
     ("requested_epsilon",),
     ("configuration", "n_samples"),
     ("configuration", "rounds"),
-    ("bill", 0, "chance"),
-    ("bill", 1, "chance"),
+    ("spends", 0, "delta_share"),
+    ("spends", 1, "delta_share"),
 }
 OF_THE_TABLE = {("release", "rows"), ("release", "size_bytes"), ("release", "sha256")}
 
@@ -115,7 +115,7 @@ def test_every_number_and_hash_that_is_changed_is_seen_or_said_to_be_unseen(kind
 
 
 @pytest.mark.parametrize(
-    "name", ["requested_epsilon", "configuration", "chance", "created", "unit"]
+    "name", ["requested_epsilon", "configuration", "delta_share", "created", "unit"]
 )
 def test_what_is_not_checked_is_said(name):
     assert name in STATEMENTS
@@ -179,16 +179,16 @@ def test_a_delta_that_follows_another_number_of_rows_is_seen():
 
 def test_a_delta_without_its_parts_is_seen():
     certificate = honest()
-    telling = tuple(dataclasses.replace(item, chance=1e-6) for item in certificate.bill)
-    assert {"delta", "epsilon"} <= failed(rederived(plain_of(certificate), bill=telling))
+    telling = tuple(dataclasses.replace(item, delta_share=1e-6) for item in certificate.spends)
+    assert {"delta", "epsilon"} <= failed(rederived(plain_of(certificate), spends=telling))
 
 
 def test_a_user_column_without_a_limit_of_rows_is_seen():
     assert "noise" in failed(rederived(plain_of(honest()), unit="patient"))
 
 
-def test_an_empty_bill_is_seen():
-    assert "epsilon" in failed(rederived(plain_of(honest()), bill=()))
+def test_an_empty_spends_is_seen():
+    assert "epsilon" in failed(rederived(plain_of(honest()), spends=()))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_the_report_survives_json():
     found = verify_plain(plain_of(honest(release=TABLE, ledger=ENTRY)))
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["holds"] is True
-    assert plain["guarantee"]["not_promised"]
+    assert plain["guarantee"]["not_guaranteed"]
     assert {check["outcome"] for check in plain["checks"]} == {"OK"}
     assert any("out.csv" in line for line in plain["not_checked"])
 
@@ -231,7 +231,7 @@ def test_the_schema_of_these_tests_is_plain():
     [
         ({"epsilon": "1"}, ["epsilon"]),
         ({"surprise": 1}, ["surprise"]),
-        ({"bill": [{"name": "votes"}]}, ["bill[0].sigma"]),
+        ({"spends": [{"name": "votes"}]}, ["spends[0].sigma"]),
         ({"delta": 2, "notes": 5, "private": 1}, ["delta", "notes", "private"]),
         ({"adjacency": "far"}, ["adjacency"]),
     ],
@@ -249,8 +249,8 @@ def test_fields_that_do_not_fit_fail_a_check_that_names_them(tmp_path, change, n
 
 def test_fields_that_are_missing_fail_a_check_that_names_them():
     plain = plain_of(honest())
-    del plain["epsilon"], plain["bill"]
+    del plain["epsilon"], plain["spends"]
     (check,) = verify_plain(plain).checks
     assert check.outcome == "FAILED"
     assert "epsilon" in check.words
-    assert "bill" in check.words
+    assert "spends" in check.words

@@ -20,7 +20,7 @@ def ledger(tmp_path):
 @pytest.fixture
 def certificate(ledger):
     """A certificate whose run is reserved."""
-    entry = ledger.reserve("patients", honest().bill)
+    entry = ledger.reserve("patients", honest().spends)
     return dataclasses.replace(honest(), ledger=LedgerEntry("patients", entry.id))
 
 
@@ -32,7 +32,7 @@ def found(certificate, ledger):
 
 
 def spend(certificate, ledger):
-    ledger.spend(certificate.ledger.entry, certificate.bill, certificate.digest)
+    ledger.spend(certificate.ledger.entry, certificate.spends, certificate.digest)
     return certificate
 
 
@@ -65,7 +65,7 @@ def test_a_certificate_without_an_entry_fails(certificate, ledger):
 
 def test_an_entry_of_another_ledger_fails(certificate, ledger, tmp_path):
     other = Ledger(tmp_path / "other.db")
-    other.reserve("patients", certificate.bill)
+    other.reserve("patients", certificate.spends)
     assert "not in this ledger" in found(certificate, other).words
 
 

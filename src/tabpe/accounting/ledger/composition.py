@@ -155,7 +155,7 @@ def _sum_losses(entries: Sequence[RunEntry], relation: NeighboringRelation) -> f
     # A replaced row is two rows apart: four times the zCDP of one, and twice that of noise.
     apart = relation.squared_distance
     return math.fsum(
-        apart * math.fsum(spend.loss for spend in entry.bill)
+        apart * math.fsum(spend.loss for spend in entry.spends)
         if entry.limit is None
         else apart**2 * entry.limit
         for entry in entries
@@ -168,8 +168,10 @@ def _compute_remaining_delta(
     taken = 0.0
     for entry in entries:
         relation = NeighboringRelation(budget.adjacency, entry.neighbours.max_rows)
-        taken += compute_release_delta(entry.bill, relation)
-        taken += compute_sampling_delta(entry.slack, entry.histograms, target_epsilon, relation)
+        taken += compute_release_delta(entry.spends, relation)
+        taken += compute_sampling_delta(
+            entry.sampling_error, entry.histograms, target_epsilon, relation
+        )
     return math.nextafter(budget.delta - taken, 0.0) if taken else budget.delta
 
 
@@ -177,7 +179,7 @@ def _group_spends(entries: Sequence[RunEntry]) -> tuple[Spend, ...]:
     """Return all spends by ascending sigma, those of equal sigma merged."""
     times: Counter[float] = Counter()
     for entry in entries:
-        for spend in entry.bill:
+        for spend in entry.spends:
             times[spend.sigma] += spend.times
     return tuple(Spend("charges", sigma, times[sigma]) for sigma in sorted(times))
 

@@ -169,10 +169,10 @@ class RunEntry:
     Args:
         id: A random name.
         dataset: The name of the data set.
-        bill: The spends that the run may make; once it is spent, those it made.
+        spends: The spends that the run may make; once it is spent, those it made.
         neighbours: The neighboring relation.
         unit: None for row level, or the column that identifies users.
-        slack: The sampling error: the distance of a draw from exact, in total variation.
+        sampling_error: The distance of a draw from exact, in total variation.
         note: A note of its user.
         adaptive: Whether its noise may depend on its own answers.
         limit: The zCDP loss of a filter, fixed before a row is read: it counts instead of the
@@ -186,10 +186,10 @@ class RunEntry:
 
     id: str
     dataset: str
-    bill: Spends
+    spends: Spends
     neighbours: NeighboringRelation
     unit: str | None = None
-    slack: float = 0.0
+    sampling_error: float = 0.0
     note: str = ""
     adaptive: bool = False
     limit: float | None = None
@@ -202,10 +202,10 @@ class RunEntry:
     def __post_init__(self) -> None:
         check_printable("id", self.id)
         check_printable("dataset", self.dataset)
-        check_spends(self.bill)
+        check_spends(self.spends)
         self._check_limit()
         validation.check_optional(check_printable, "unit", self.unit)
-        validation.check_real("slack", self.slack, above=0, below=1, least=True)
+        validation.check_real("sampling_error", self.sampling_error, above=0, below=1, least=True)
         if self.note != "":  # also if it is of another type, which is refused
             check_printable("note", self.note)
         if (self.unit is None) == self.neighbours.is_user_level:
@@ -218,15 +218,15 @@ class RunEntry:
         if not isinstance(self.adaptive, bool):
             raise ParameterError("adaptive: expected true or false.")
         if self.limit is None:
-            chosen = [spend.name for spend in self.bill if spend.mechanism != GAUSSIAN]
+            chosen = [spend.name for spend in self.spends if spend.mechanism != GAUSSIAN]
             if chosen:
                 raise ParameterError(
-                    f"bill: {chosen[0]!r} is a selection: a ledger composes histograms, and runs "
+                    f"spends: {chosen[0]!r} is a selection: a ledger composes histograms, and runs "
                     f"with a zCDP limit. Pass that limit."
                 )
             return
         validation.check_real("limit", self.limit, above=0, below=LARGEST_LIMIT)
-        if self.neighbours != ROW_LEVEL or self.slack:
+        if self.neighbours != ROW_LEVEL or self.sampling_error:
             raise ParameterError(
                 "limit: a zCDP filter is for add/remove-one row and exact noise only."
             )
@@ -239,18 +239,18 @@ class RunEntry:
     @property
     def histograms(self) -> int:
         """The number of its histograms."""
-        return sum(spend.times for spend in self.bill)
+        return sum(spend.times for spend in self.spends)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for the event that reserves it."""
         return {
             "entry": self.id,
             "dataset": self.dataset,
-            "bill": serialize_spends(self.bill),
+            "spends": serialize_spends(self.spends),
             "adjacency": self.neighbours.adjacency.value,
             "max_rows_per_user": self.neighbours.max_rows,
             "unit": self.unit,
-            "slack": float(self.slack),
+            "sampling_error": float(self.sampling_error),
             "note": self.note,
             **({"adaptive": True} if self.adaptive else {}),
             **({} if self.limit is None else {"limit": float(self.limit)}),
@@ -262,12 +262,12 @@ class RunEntry:
         return cls(
             id=plain["entry"],
             dataset=plain["dataset"],
-            bill=parse_spends(plain["bill"]),
+            spends=parse_spends(plain["spends"]),
             neighbours=NeighboringRelation(
                 Adjacency.from_name(plain["adjacency"]), plain["max_rows_per_user"]
             ),
             unit=plain["unit"],
-            slack=plain["slack"],
+            sampling_error=plain["sampling_error"],
             note=plain["note"],
             adaptive=plain.get("adaptive", False),
             limit=plain.get("limit"),
@@ -293,34 +293,34 @@ def check_digest(name: str, value: Any) -> str:
     return value
 
 
-def check_spends(bill: Sequence[Spend]) -> None:
+def check_spends(spends: Sequence[Spend]) -> None:
     """Refuse spends that a ledger can not record."""
-    if not 1 <= len(bill) <= MOST_ITEMS:
+    if not 1 <= len(spends) <= MOST_ITEMS:
         raise ParameterError(
-            f"bill: has {len(bill)} spends, expected 1 to {MOST_ITEMS:,}. Refund a run that read "
+            f"spends: {len(spends)} of them, expected 1 to {MOST_ITEMS:,}. Refund a run that read "
             f"nothing."
         )
-    for spend in bill:
-        check_printable("bill: name", spend.name)
+    for spend in spends:
+        check_printable("spends: name", spend.name)
         if not SMALLEST_SIGMA <= spend.sigma <= LARGEST_SIGMA or spend.times > MOST_TIMES:
             raise ParameterError(
-                f"bill: {spend.name!r} has sigma={spend.sigma:g} and times={spend.times}; expected "
-                f"a sigma from {SMALLEST_SIGMA:g} to {LARGEST_SIGMA:g}, and at most "
+                f"spends: {spend.name!r} has sigma={spend.sigma:g} and times={spend.times}; "
+                f"expected a sigma from {SMALLEST_SIGMA:g} to {LARGEST_SIGMA:g}, and at most "
                 f"{MOST_TIMES:,} times."
             )
 
 
-def serialize_spends(bill: Sequence[Spend]) -> list[dict[str, Any]]:
+def serialize_spends(spends: Sequence[Spend]) -> list[dict[str, Any]]:
     """Return spends as plain values."""
     return [
         {
             "name": spend.name,
             "sigma": float(spend.sigma),
             "times": int(spend.times),
-            "chance": float(spend.chance),
+            "delta_share": float(spend.delta_share),
             **({} if spend.mechanism == GAUSSIAN else {"mechanism": spend.mechanism}),
         }
-        for spend in bill
+        for spend in spends
     ]
 
 
@@ -621,7 +621,7 @@ class LedgerState:
 
     def _apply_spend(self, content: dict[str, Any], time: str) -> None:
         certificate = check_digest("certificate_sha256", content["certificate_sha256"])
-        self._close_entry(content, time, parse_spends(content["bill"]), certificate)
+        self._close_entry(content, time, parse_spends(content["spends"]), certificate)
 
     def _apply_refund(self, content: dict[str, Any], time: str) -> None:
         known = self._get_open_entry(content).progress
@@ -630,13 +630,13 @@ class LedgerState:
         self._close_entry(content, time, None, None)
 
     def _close_entry(
-        self, content: dict[str, Any], time: str, bill: Spends | None, certificate: str | None
+        self, content: dict[str, Any], time: str, spends: Spends | None, certificate: str | None
     ) -> None:
         entry = self._get_open_entry(content)
         self.entries[entry.id] = dataclasses.replace(
             entry,
-            state="refunded" if bill is None else "spent",
-            bill=entry.bill if bill is None else bill,
+            state="refunded" if spends is None else "spent",
+            spends=entry.spends if spends is None else spends,
             certificate_sha256=certificate,
             closed_at=time,
         )

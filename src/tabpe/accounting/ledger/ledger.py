@@ -154,9 +154,9 @@ class Ledger:
         >>> import tempfile
         >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> _ = ledger.set_budget("patients", epsilon=2.0, delta=1e-6)
-        >>> bill = [Spend("votes", sigma=17.0, times=15)]
-        >>> run = ledger.reserve("patients", bill)
-        >>> run = ledger.spend(run.id, bill, certificate_sha256="0" * 64)
+        >>> spends = [Spend("votes", sigma=17.0, times=15)]
+        >>> run = ledger.reserve("patients", spends)
+        >>> run = ledger.spend(run.id, spends, certificate_sha256="0" * 64)
         >>> round(ledger.spent("patients"), 2), ledger.left("patients")
         (0.96, 1.69)
         >>> ledger.reserve("patients", [Spend("votes", sigma=5.0, times=15)])
@@ -246,11 +246,11 @@ class Ledger:
     def reserve(
         self,
         dataset: str,
-        bill: Sequence[Spend],
+        spends: Sequence[Spend],
         neighbours: NeighboringRelation = ROW_LEVEL,
         *,
         unit: str | None = None,
-        slack: float = 0.0,
+        sampling_error: float = 0.0,
         note: str = "",
         entry_id: str | None = None,
         start: RunStart | None = None,
@@ -263,10 +263,10 @@ class Ledger:
 
         Args:
             dataset: The name that its user gives the data set.
-            bill: The spends that the run may make, at most.
+            spends: The spends that the run may make, at most.
             neighbours: The neighboring relation.
             unit: The column that identifies users, if the run is user-level.
-            slack: The distance of a draw of the noise from exact (`NoiseSource.sampling_error`).
+            sampling_error: How far a draw of noise is from exact (`NoiseSource.sampling_error`).
             note: A note of its user.
             entry_id: The name of the run, if it has one; random if left out.
             start: This start of the run, if it is in a folder to resume from. It is recorded, as
@@ -284,10 +284,10 @@ class Ledger:
         entry = RunEntry(
             named,
             _normalize_name(dataset),
-            tuple(bill),
+            tuple(spends),
             neighbours,
             unit,
-            slack,
+            sampling_error,
             note,
             adaptive,
             limit,
@@ -339,7 +339,7 @@ class Ledger:
     def spend(
         self,
         entry_id: str,
-        bill: Sequence[Spend],
+        spends: Sequence[Spend],
         certificate_sha256: str,
         token: str | None = None,
     ) -> RunEntry:
@@ -349,7 +349,7 @@ class Ledger:
 
         Args:
             entry_id: The entry.
-            bill: The spends that were made.
+            spends: The spends that were made.
             certificate_sha256: Hash of the certificate.
             token: The start of the run, if it is in a folder to resume from.
 
@@ -358,11 +358,11 @@ class Ledger:
             BudgetError: If more was measured than reserved, and that exceeds the budget. It is
                 recorded nevertheless, because it happened: release nothing of it.
         """
-        check_spends(bill)
+        check_spends(spends)
         certificate = check_digest("certificate_sha256", certificate_sha256)
         content = {
             "entry": entry_id,
-            "bill": serialize_spends(bill),
+            "spends": serialize_spends(spends),
             "certificate_sha256": certificate,
         }
 
@@ -370,7 +370,7 @@ class Ledger:
             events: list[LedgerEvent],
         ) -> tuple[list[LedgerEvent], tuple[RunEntry, str | None]]:
             before = self._fold_events(events).get_entry(entry_id)
-            if (before.bill, before.certificate_sha256) == (tuple(bill), certificate):
+            if (before.spends, before.certificate_sha256) == (tuple(spends), certificate):
                 return [], (before, None)
             if before.state == "spent":
                 raise LedgerError(
@@ -496,6 +496,6 @@ def _has_room_for(reserved: RunEntry, spent: RunEntry) -> bool:
 
 def _count_times(entry: RunEntry) -> Counter[tuple[float, float]]:
     times: Counter[tuple[float, float]] = Counter()
-    for spend in entry.bill:
-        times[spend.sigma, spend.chance] += spend.times
+    for spend in entry.spends:
+        times[spend.sigma, spend.delta_share] += spend.times
     return times

@@ -75,11 +75,11 @@ class Appraisal:
     """Private measures as a report shows them; all of it is public.
 
     Args:
-        bought: The measures, and what they cost.
+        measures: The measures, and what they cost.
         columns: Each column: synthetic shares beside noisy real ones, with the band of the noise.
     """
 
-    bought: PrivateMeasures
+    measures: PrivateMeasures
     columns: tuple[ColumnComparison, ...]
 
 

@@ -1,20 +1,13 @@
 """Metrics of the real rows, measured with budget.
 
-On which terms measures are bought: taken from the certificate of the table, or given.
-
-One purchase: charge, measure, certify. Nothing else reads the real rows.
-
-What a synthetic table and the measures of its real rows promise together.
-
-Both are measurements of one table, so their bills compose as those of two runs in a ledger do. A
-table whose noise was held to a limit of zCDP counts with all of that limit, and so does one by
-choices: there the whole is composed as zCDP. A total is never below the epsilon of a part.
-
-Each column as a report shows it: synthetic shares beside noisy real ones.
-
-What noisy counts say about the real rows: nothing here sees more than these.
-
-`appraise`: measures of the real rows, bought, as a public report shows them.
+- `MetricTerms`: epsilon, delta and relation, from the certificate of the table or as given
+- `MetricRequest`: charge, measure, certify; nothing else reads the real rows
+- `compute_joint_guarantee`: what a synthetic table and the measures of its real rows guarantee
+  together. Both are measurements of one table, so their spends compose as those of two runs in a
+  ledger do. A table whose noise was held to a limit of zCDP counts with all of that limit, and so
+  does one by selections: there the whole is composed as zCDP. A total is never below the epsilon of
+  a part.
+- `appraise`: private measures of the real rows, as a public report shows them
 """
 
 from __future__ import annotations
@@ -105,12 +98,12 @@ from tabpe.synthesizers.options import PublicFacts, SynthesisRequest
 
 @dataclass(frozen=True)
 class MetricTerms:
-    """What measures are bought for, all of it checked.
+    """The terms of private measures, all of them checked.
 
     Args:
         request: Epsilon, delta and the neighbouring relation.
         delta_source: Where delta comes from.
-        unit: The column of user ids, if the promise is to users.
+        unit: The column of user ids, for a user-level guarantee.
         noise: The source of noise.
         charge: The ledger that they are charged to, if any.
         certificate: That of the synthetic table, if there is one.
@@ -125,7 +118,7 @@ class MetricTerms:
 
     @property
     def delta(self) -> float:
-        """The delta of the purchase."""
+        """The delta of the measures."""
         if self.request.delta is None:
             raise AssertionError("offer_of")
         return self.request.delta
@@ -149,7 +142,7 @@ def resolve_terms(
     """Return the terms, where what is not given is that of the certificate."""
     if epsilon is None:
         raise ParameterError(
-            "epsilon: what real rows may tell costs privacy: give the budget of these measures, "
+            "epsilon: measures of real rows cost privacy: give the budget of these measures, "
             "for example epsilon=0.5."
         )
     if neighbours is None and unit is None and certificate is not None:
@@ -157,7 +150,7 @@ def resolve_terms(
     neighbours = neighbours or ROW_LEVEL
     if (unit is not None) is not neighbours.is_user_level:
         raise ParameterError(
-            f"unit={unit!r}: expected the column of user ids if, and only if, the promise is to "
+            f"unit={unit!r}: expected the column of user ids if, and only if, the guarantee is for "
             f"users: give both unit and max_rows_per_user, or neither."
         )
     found, words = _resolve_delta(delta, certificate, charge)
@@ -196,7 +189,7 @@ def _resolve_delta(
         return given, f"delta {given:g}"
     if certificate is not None:
         delta = certificate.accounted_delta
-        return delta, f"delta {delta:.4g}, as the bill of the synthetic table is composed at"
+        return delta, f"delta {delta:.4g}, as for the spends of the synthetic table"
     if charge is not None and charge.delta is not None:
         return charge.delta, f"delta {charge.delta:g}, that of the budget of the data set"
     raise ParameterError(
@@ -213,11 +206,11 @@ SEED_POLICY = (
 
 @dataclass(frozen=True, eq=False)
 class CertifiedCounts:
-    """What was measured and what it promises; all of it is public.
+    """What was measured and what it guarantees; all of it is public.
 
     Args:
         counts: The noisy counts of each table of the plan, in its order.
-        certificate: What the purchase promises.
+        certificate: What the measures guarantee.
     """
 
     counts: list[Floats]
@@ -226,13 +219,13 @@ class CertifiedCounts:
 
 @dataclass(frozen=True, eq=False)
 class MetricRequest:
-    """What is to be bought, before a row is read.
+    """What is to be measured, before a row is read.
 
     Args:
         synthetic: The synthetic rows.
         plan: The tables of counts.
-        terms: On which terms they are bought.
-        run: Name, seed and time of the purchase.
+        terms: Their budget and relation.
+        run: Name, seed and time of the run.
         account: Lets these tables through, with the noise that the terms need.
     """
 
@@ -303,7 +296,7 @@ def _certify_measures(order: MetricRequest, session: PrivateSession) -> Certific
         epsilon=compute_spent_epsilon(request, terms.facts, account, terms.noise),
         requested_epsilon=request.epsilon,
         delta=terms.delta,
-        delta_slack=compute_spent_sampling_error(request, account, terms.noise),
+        sampling_delta=compute_spent_sampling_error(request, account, terms.noise),
         delta_source=terms.delta_source,
         neighbours=request.neighbours,
         unit=terms.unit,
@@ -338,8 +331,8 @@ def _describe_configuration(
 
 def _write_notes(schema: Schema, offer: MetricTerms) -> tuple[str, ...]:
     notes = ["measures of the real rows, not the synthetic table, which has its own certificate"]
-    if schema.fields_bought:
-        notes.append("fields of the schema that were bought before are taken as public here")
+    if schema.fields_estimated:
+        notes.append("fields of the schema that were estimated before are taken as public here")
     users = offer.request.neighbours
     if users.max_rows is not None:
         notes.append(
@@ -351,18 +344,18 @@ def _write_notes(schema: Schema, offer: MetricTerms) -> tuple[str, ...]:
 
 _SAMPLING_ERRORS = {source.name: source.sampling_error for source in (OpenDPNoise, TableNoise)}
 _DIGITS = 6
-# What a filter may let through above its limit, and what it may leave off its bill.
+# What a filter may let through above its limit, and what its spends may lack.
 _ROUNDING = 4e-9
 
 
 @dataclass(frozen=True)
 class JointGuarantee:
-    """The promise of a table and a purchase together.
+    """The guarantee of a table and its private measures together.
 
     Args:
-        epsilon: Epsilon of all items; None if they do not add up to a promise.
+        epsilon: Epsilon of all spends; None if they do not add up to a guarantee.
         delta: The delta that goes with it.
-        note: Why there is no promise of both; empty if there is one.
+        note: Why there is no guarantee of both; empty if there is one.
     """
 
     epsilon: float | None = None
@@ -370,35 +363,35 @@ class JointGuarantee:
     note: str = ""
 
 
-def compute_joint_guarantee(offer: MetricTerms, bill: tuple[Spend, ...]) -> JointGuarantee:
-    """Return the promise of a table and a purchase together.
+def compute_joint_guarantee(offer: MetricTerms, spends: tuple[Spend, ...]) -> JointGuarantee:
+    """Return the guarantee of a table and its private measures together.
 
     Args:
-        offer: On which terms measures are bought; it knows the certificate of the table.
-        bill: What is bought.
+        offer: The terms of the measures, with the certificate of the table.
+        spends: Those of the measures.
     """
     table, obstacle = offer.certificate, _find_obstacle(offer)
     if table is None or obstacle:
         return JointGuarantee(note=obstacle)
     delta, relation = max(table.accounted_delta, offer.delta), offer.request.neighbours
-    slack = _SAMPLING_ERRORS[table.noise]
+    sampling_error = _SAMPLING_ERRORS[table.noise]
     try:
         budget = Budget("both", 1.0, delta, relation.adjacency, offer.unit)
         entries = [
             RunEntry(
                 "table",
                 "both",
-                table.bill,
+                table.spends,
                 table.neighbours,
                 offer.unit,
-                slack,
+                sampling_error,
                 adaptive=table.adaptive,
                 limit=_compute_limit(table),
             ),
-            RunEntry("measures", "both", bill, relation, offer.unit, offer.noise.sampling_error),
+            RunEntry("measures", "both", spends, relation, offer.unit, offer.noise.sampling_error),
         ]
         epsilon = compute_entries_epsilon(entries, budget)
-        parts = table.epsilon, compose_epsilon(bill, offer.delta, relation)
+        parts = table.epsilon, compose_epsilon(spends, offer.delta, relation)
     except ParameterError as error:
         return JointGuarantee(note=f"the two do not add up: {error}")
     if math.isinf(epsilon):
@@ -410,16 +403,16 @@ def compute_joint_guarantee(offer: MetricTerms, bill: tuple[Spend, ...]) -> Join
 def _compute_limit(table: Certificate) -> float | None:
     """Return the loss of zCDP that a table has at most; None if it is a Gaussian mechanism.
 
-    What a filter had left is on the bill, so that its losses add up to the limit.
+    What a filter had left is among the spends, so that its losses add up to the limit.
     """
     of_zcdp = table.adaptive and table.filter != GAUSSIAN_DP
-    if of_zcdp or any(item.mechanism == EXPONENTIAL for item in table.bill):
-        return (1 + _ROUNDING) * math.fsum(item.loss for item in table.bill)
+    if of_zcdp or any(item.mechanism == EXPONENTIAL for item in table.spends):
+        return (1 + _ROUNDING) * math.fsum(item.loss for item in table.spends)
     return None
 
 
 def _find_obstacle(offer: MetricTerms) -> str:
-    """Return why two promises do not add up to one; empty if they do."""
+    """Return why two guarantees do not add up to one; empty if they do."""
     table, relation = offer.certificate, offer.request.neighbours
     if table is None:
         return "no certificate of the synthetic table: nothing is known of its cost"
@@ -428,7 +421,7 @@ def _find_obstacle(offer: MetricTerms) -> str:
     if table.noise not in _SAMPLING_ERRORS:
         return "the noise of the synthetic table is of an unknown source"
     if table.neighbours.adjacency is not relation.adjacency or table.unit != offer.unit:
-        return "the synthetic table promises to others than these measures do"
+        return "the synthetic table has another neighboring relation than these measures"
     return ""
 
 
@@ -455,7 +448,7 @@ def build_comparison(
     """
     (axis,) = marginal.axes
     column = synthetic.encoder.schema[axis.name]
-    told = describe_bins(column, axis.edges) if isinstance(axis, NumberAxis) else {}
+    bins = describe_bins(column, axis.edges) if isinstance(axis, NumberAxis) else {}
     return ColumnComparison(
         name=axis.name,
         kind="number" if isinstance(axis, NumberAxis) else "category",
@@ -465,7 +458,7 @@ def build_comparison(
         synthetic=_build_shape(column, axis, table, synthetic.compute_shares(marginal)),
         difference=difference,
         band=compute_band(total, sigma),
-        **told,
+        **bins,
     )
 
 
@@ -549,13 +542,13 @@ class NoisyMarginals:
 def build_appraisal(
     paid: CertifiedCounts, order: MetricRequest, table: pa.Table, together: JointGuarantee
 ) -> Appraisal:
-    """Return what was bought, in numbers and in pictures.
+    """Return the estimates, in numbers and in pictures.
 
     Args:
         paid: The noisy counts and their certificate.
         order: What was ordered.
         table: The synthetic rows as they are.
-        together: The promise of the table and the purchase together.
+        together: The guarantee of the table and the measures together.
     """
     plan, synthetic = order.plan, order.synthetic
     counts = _collect_counts(paid, plan)
@@ -573,7 +566,7 @@ def build_appraisal(
         for marginal, difference in zip(plan.columns, columns, strict=True)
     ]
     mistakes = None if plan.mistakes is None else counts[plan.mistakes]
-    bought = PrivateMeasures(
+    measures = PrivateMeasures(
         certificate=paid.certificate,
         total_epsilon=together.epsilon,
         total_delta=together.delta,
@@ -587,13 +580,13 @@ def build_appraisal(
             _estimate_difference(one, synthetic, counts) for one in plan.pairs
         ),
     )
-    return Appraisal(bought, tuple(views))
+    return Appraisal(measures, tuple(views))
 
 
 def _collect_counts(paid: CertifiedCounts, plan: MarginalPlan) -> NoisyMarginals:
     found = list(zip(plan.marginals, paid.counts, strict=True))
     users = None if plan.users is None else found.pop()[1]
-    (item,) = paid.certificate.bill
+    (item,) = paid.certificate.spends
     return NoisyMarginals(found, users, item.sigma)
 
 
@@ -637,13 +630,13 @@ def _write_joint_notes(
     notes = []
     if certificate.fields_from_data:
         notes.append(
-            "NOT COVERED by any promise, because they were read off the data: "
+            "NOT COVERED by any guarantee, because they were read off the data: "
             f"{', '.join(certificate.fields_from_data)}"
         )
     if not certificate.private:
         notes.append("NOT PRIVATE: made with a fake source of noise, for tests only")
     if together.note:
-        notes.append(f"no promise of both together: {together.note}")
+        notes.append(f"no guarantee of both together: {together.note}")
     if certificate.neighbours.is_user_level:
         notes.append(
             "a user weighs one in every table, however many rows there are, and shares are of "
@@ -671,10 +664,10 @@ def appraise(
     noise: NoiseSource | None = None,
     random_state: int | None = None,
 ) -> Appraisal:
-    """Buy measures of how well a synthetic table stands for the real one.
+    """Estimate privately how well a synthetic table represents the real one.
 
     Privacy: the rows are read by `tabpe.measurement` alone, once, after all was charged. All that
-    is returned keeps the promise of its certificate, whose epsilon is at most `epsilon`. The
+    is returned satisfies the guarantee of its certificate, whose epsilon is at most `epsilon`. The
     synthetic table and the schema are taken as public.
 
     Args:
@@ -683,11 +676,11 @@ def appraise(
         schema: What is public about the table, or the path of a schema file; None for the one in
             the certificate.
         epsilon: The privacy budget of these measures.
-        delta: The chance that the promise fails; None for that of the certificate, or else of the
-            budget of the data set.
+        delta: The delta of the guarantee; None for that of the certificate, or else of the budget
+            of the data set.
         certificate: The certificate of the synthetic table, if it has one.
-        neighbours: Whom the promise is for; None for that of the certificate, or else for rows.
-        unit: The column of user ids, if the promise is to users; None for that of the certificate.
+        neighbours: The neighboring relation; None for that of the certificate, or else for rows.
+        unit: The column of user ids, for a user-level guarantee; None for that of the certificate.
         charge: The data set of a ledger that is charged before a row is read; None for no ledger.
         noise: The source of noise; None for the exact one.
         random_state: Seed of the predictor, and of the choice of rows of a user. It never seeds
@@ -703,7 +696,8 @@ def appraise(
         >>> schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")
         >>> real = pa.table({"age": [20, 70] * 5000, "ill": [False, True] * 5000})
         >>> synthetic = pa.table({"age": [22, 68] * 50, "ill": [False, True] * 50})
-        >>> found = appraise(real, synthetic, schema, epsilon=1, delta=1e-6, random_state=0).bought
+        >>> private = appraise(real, synthetic, schema, epsilon=1, delta=1e-6, random_state=0)
+        >>> found = private.measures
         >>> found.certificate.epsilon <= 1, abs(found.rows[0] - 10_000) < 200
         (True, True)
         >>> found.accuracy[0] > 0.9

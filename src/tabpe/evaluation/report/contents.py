@@ -73,7 +73,7 @@ class ReportContents:
             not be checked.
         history: The log of each round of the run.
         audit: Result of an audit, as `tabpe audit --json` prints it.
-        bought: Measures of the real rows that were estimated privately.
+        private_measures: Measures of the real rows that were estimated privately.
         notes: Columns and sections that were left out, and why.
         seconds: Duration of each section.
         versions: Versions of the software.
@@ -107,7 +107,7 @@ class ReportContents:
     verification: Verification | None = None
     history: Sequence[Mapping[str, Any]] = ()
     audit: Mapping[str, Any] | None = None
-    bought: PrivateMeasures | None = None
+    private_measures: PrivateMeasures | None = None
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -145,4 +145,8 @@ class ReportContents:
         if view.real is None:
             return view.difference is None
         moments = (view.real.mean, view.real.deviation, view.real.least, view.real.most)
-        return self.bought is not None and view.band > 0 and all(one is None for one in moments)
+        return (
+            self.private_measures is not None
+            and view.band > 0
+            and all(one is None for one in moments)
+        )

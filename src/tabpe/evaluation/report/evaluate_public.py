@@ -140,7 +140,7 @@ def evaluate_public(
             verification=provenance.verification,
             history=provenance.history,
             audit=audited,
-            bought=None if appraisal is None else appraisal.bought,
+            private_measures=None if appraisal is None else appraisal.measures,
             notes=notes,
             versions=versions(),
             created=created,

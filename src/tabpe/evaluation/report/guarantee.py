@@ -167,11 +167,11 @@ def list_doubts(contents: ReportContents) -> tuple[str, ...]:
 
 def list_fields_from_data(contents: ReportContents) -> tuple[str, ...]:
     """Return all fields of the schemas of the report that were read from the data."""
-    certificate, bought = contents.certificate, contents.bought
+    certificate, measures = contents.certificate, contents.private_measures
     fields = [
         *(() if certificate is None else certificate.fields_from_data),
         *contents.fields_from_data,
-        *(() if bought is None else bought.certificate.fields_from_data),
+        *(() if measures is None else measures.certificate.fields_from_data),
     ]
     return tuple(dict.fromkeys(fields))
 
@@ -184,7 +184,7 @@ def list_failures(contents: ReportContents) -> tuple[str, ...]:
 
 
 def _find_doubts(contents: ReportContents) -> Iterator[str]:
-    certificate, bought = contents.certificate, contents.bought
+    certificate, measures = contents.certificate, contents.private_measures
     if contents.mode != "public":
         yield "it holds statistics of the real rows that are not private"
     # Refused at construction, but a mapping may have been changed since.
@@ -198,7 +198,7 @@ def _find_doubts(contents: ReportContents) -> Iterator[str]:
         yield "the certificate of the synthetic rows does not hold"
     elif not is_compared(contents):
         yield "the synthetic rows were not compared with the table that the certificate names"
-    if bought is not None and not bought.certificate.private:
+    if measures is not None and not measures.certificate.private:
         yield "the privately estimated measures were made with fake noise"
     if list_fields_from_data(contents):
         yield "fields of the schema were read from the data"

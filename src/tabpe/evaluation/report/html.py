@@ -54,7 +54,10 @@ def _list_sections(contents: ReportContents) -> dict[str, str]:
         "columns": ("Columns", contents.columns),
         "pairs": ("Pairs", contents.association),
         "high-order": ("High order", contents.wasserstein or contents.variation or contents.order),
-        "utility": ("Utility", contents.utility or (contents.bought and contents.bought.accuracy)),
+        "utility": (
+            "Utility",
+            contents.utility or (contents.private_measures and contents.private_measures.accuracy),
+        ),
         "representation": ("Representation", contents.representation),
         "map": ("Map", contents.projection),
         "evolution": ("Evolution", contents.history),

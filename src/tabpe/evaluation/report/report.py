@@ -154,7 +154,7 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
     if (certificate := contents.certificate) is not None:
-        for spend in certificate.bill:
+        for spend in certificate.spends:
             row = {"item": spend.name, "sigma": spend.sigma, "times": spend.times}
             yield row | {"share": certificate.share(spend)}
 
@@ -176,7 +176,7 @@ PARTS: dict[str, Callable[[ReportContents], Iterator[Row]]] = {
     "order": _list_order,
     "representation": _list_representation,
     "nearest rows": _list_closeness,
-    "bill": _list_spends,
+    "spends": _list_spends,
     "history": lambda contents: map(dict, contents.history),
     "sample": _list_sample,
     "seconds": lambda contents: (
@@ -381,8 +381,8 @@ class Report:
 
         Args:
             part: `measures` for all single figures; or `columns`, `pairs`, `associations`,
-                `dependence`, `k-way`, `utility`, `order`, `representation`, `nearest rows`, `bill`
-                (the privacy spends), `history`, `sample`, `seconds`.
+                `dependence`, `k-way`, `utility`, `order`, `representation`, `nearest rows`,
+                `spends` (of privacy), `history`, `sample`, `seconds`.
             library: `pandas`, `polars` or `pyarrow`; None for the first that is installed.
         """
         validation.check_one_of("part", part, list(PARTS))

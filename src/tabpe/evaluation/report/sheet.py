@@ -114,7 +114,7 @@ class CertificateSheet:
             SheetItem("Declared public", tuple(self._describe_public())),
             SheetItem("Estimated privately", (self._estimated,)),
             SheetItem("Spent so far", (self._total,)),
-            SheetItem("What is not guaranteed", _limit(guarantee.not_promised, _MOST_CAVEATS)),
+            SheetItem("What is not guaranteed", _limit(guarantee.not_guaranteed, _MOST_CAVEATS)),
             SheetItem("How to verify", tuple(self._describe_verification())),
         )
 
@@ -146,10 +146,10 @@ class CertificateSheet:
     @property
     def spends(self) -> tuple[tuple[str, str, str, str], ...]:
         """Name, number, noise and share of each privacy spend; the largest, if there are many."""
-        bill = self.certificate.bill
-        chosen = bill
-        if len(bill) > _MOST_SPENDS:
-            chosen = tuple(sorted(bill, key=self.certificate.share, reverse=True)[:_MOST_SPENDS])
+        spends = self.certificate.spends
+        chosen = spends
+        if len(spends) > _MOST_SPENDS:
+            chosen = tuple(sorted(spends, key=self.certificate.share, reverse=True)[:_MOST_SPENDS])
         rows = [
             (
                 shorten_text(spend.name, _LONGEST_SPEND),
@@ -159,9 +159,9 @@ class CertificateSheet:
             )
             for spend in chosen
         ]
-        if len(chosen) < len(bill):
+        if len(chosen) < len(spends):
             rest = 1 - sum(self.certificate.share(spend) for spend in chosen)
-            rows.append((f"{len(bill) - len(chosen):,} more, in the JSON", "", "", f"{rest:.1%}"))
+            rows.append((f"{len(spends) - len(chosen):,} more, in the JSON", "", "", f"{rest:.1%}"))
         return tuple(rows)
 
     @property
@@ -199,7 +199,7 @@ class CertificateSheet:
 
     @property
     def _estimated(self) -> str:
-        fields = self.certificate.bought
+        fields = self.certificate.estimated
         if not fields:
             return "Nothing about the columns. Counts of rows were measured with noise (page 2)."
         return f"With noise, as a part of the guarantee: {_join(fields)}."
@@ -246,7 +246,7 @@ class CertificateSheet:
             return
         yield f"({self.epsilon}, {self.delta})-differential privacy (epsilon, delta)."
         yield AttackerBound.from_certificate(self.certificate).words
-        yield from _limit(self.certificate.guarantee.promised, 2)
+        yield from _limit(self.certificate.guarantee.guaranteed, 2)
 
     def _describe_public(self) -> Iterator[str]:
         who = self._contact or "whoever made this release"
@@ -274,8 +274,8 @@ class CertificateSheet:
                 f"{round_up(certificate.release_delta, 3):g} of it is the probability of "
                 f"releasing a value that one row or user alone holds"
             )
-        if certificate.delta_slack:
-            yield f"{round_up(certificate.delta_slack, 3):g} of it covers inexact noise"
+        if certificate.sampling_delta:
+            yield f"{round_up(certificate.sampling_delta, 3):g} of it covers inexact noise"
         yield f"requested: epsilon {certificate.requested_epsilon:g}"
 
     def _describe_schema(self) -> Iterator[str]:

@@ -120,4 +120,4 @@ def _find_score(
 
 def list_spend_shares(certificate: Certificate) -> list[tuple[str, float]]:
     """Return the name of each privacy spend and its share of the privacy loss."""
-    return [(spend.name, certificate.share(spend)) for spend in certificate.bill]
+    return [(spend.name, certificate.share(spend)) for spend in certificate.spends]

@@ -111,7 +111,7 @@ def build_cards(contents: ReportContents) -> tuple[ReportCard, ...]:
         _grade_high_order(contents),
         _grade_coverage(contents),
         _grade_utility(contents.utility) if contents.utility else None,
-        _grade_private_utility(contents.bought) if contents.bought else None,
+        _grade_private_utility(contents.private_measures) if contents.private_measures else None,
         _grade_closeness(contents),
     )
     return tuple(card for card in found if card is not None)
@@ -130,10 +130,10 @@ def _describe_guarantee(contents: ReportContents) -> str:
         return "NOT PRIVATE: the noise was fake, and nothing is guaranteed. Do not release."
     if list_failures(contents):
         return "The certificate does not hold: do not rely on its guarantee."
-    total = compute_total_guarantee(certificate, contents.bought)
+    total = compute_total_guarantee(certificate, contents.private_measures)
     words = (
         f"Protected by differential privacy with epsilon {format_rounded_up(total.epsilon)} and "
-        f"delta {format_rounded_up(total.delta, 3)}.{_note_extra_cost(contents.bought)}"
+        f"delta {format_rounded_up(total.delta, 3)}.{_note_extra_cost(contents.private_measures)}"
     )
     count = len(list_fields_from_data(contents))
     if count:
@@ -142,8 +142,8 @@ def _describe_guarantee(contents: ReportContents) -> str:
     return words
 
 
-def _note_extra_cost(bought: PrivateMeasures | None) -> str:
-    if bought is None or bought.total_epsilon is not None:
+def _note_extra_cost(measures: PrivateMeasures | None) -> str:
+    if measures is None or measures.total_epsilon is not None:
         return ""
     return " The private measures of this report come on top; their total with it is unknown."
 
@@ -163,16 +163,16 @@ def _join_titles(titles: list[str]) -> str:
 
 
 def compute_total_guarantee(
-    certificate: Certificate, bought: PrivateMeasures | None
+    certificate: Certificate, measures: PrivateMeasures | None
 ) -> AttackerBound:
     """Return the guarantee of a table together with the private measures of its report.
 
     If their total is unknown, it is the guarantee of the table alone.
     """
     bound = AttackerBound.from_certificate(certificate)
-    if bought is None or bought.total_epsilon is None or bought.total_delta is None:
+    if measures is None or measures.total_epsilon is None or measures.total_delta is None:
         return bound
-    return AttackerBound(bought.total_epsilon, bought.total_delta, bound.neighbours, bound.unit)
+    return AttackerBound(measures.total_epsilon, measures.total_delta, bound.neighbours, bound.unit)
 
 
 def _grade_guarantee(contents: ReportContents) -> ReportCard:
@@ -187,9 +187,10 @@ def _grade_guarantee(contents: ReportContents) -> ReportCard:
     if list_failures(contents):
         words = f"It does not hold: {'; '.join(list_failures(contents))}. Do not rely on it."
         return card("DOES NOT HOLD", "poor", words)
-    bound = compute_total_guarantee(certificate, contents.bought)
+    bound = compute_total_guarantee(certificate, contents.private_measures)
     grade = _grade_at_most(bound.epsilon, 1.0, 5.0)
-    words = f"{bound.words} Good up to epsilon 1, fair up to 5.{_note_extra_cost(contents.bought)}"
+    extra = _note_extra_cost(contents.private_measures)
+    words = f"{bound.words} Good up to epsilon 1, fair up to 5.{extra}"
     if list_fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read from the data and are not covered: fair at best."
@@ -495,16 +496,16 @@ def find_main_scores(utility: UtilityScores) -> tuple[str, str, tuple[float, flo
     return None
 
 
-def _grade_private_utility(bought: PrivateMeasures) -> ReportCard | None:
-    if bought.accuracy is None:
+def _grade_private_utility(measures: PrivateMeasures) -> ReportCard | None:
+    if measures.accuracy is None:
         return None
-    accuracy, half = bought.accuracy
+    accuracy, half = measures.accuracy
     words = f"A predictor trained on the synthetic rows is right for {format_percent(accuracy)} of "
     words += f"the real rows, give or take {format_percent(half)} (estimated privately)."
     grade: Grade = "unknown"
-    if bought.majority is not None:
-        words += f" Saying the most common class is right for {format_percent(bought.majority)}."
-        if accuracy - half <= bought.majority:
+    if measures.majority is not None:
+        words += f" Saying the most common class is right for {format_percent(measures.majority)}."
+        if accuracy - half <= measures.majority:
             grade = "poor"
             words += " Poor, because it is not surely better than that."
         else:

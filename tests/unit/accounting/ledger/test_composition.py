@@ -15,10 +15,10 @@ from tabpe.accounting.ledger.composition import (
 USERS = NeighboringRelation(max_rows=3)
 
 
-def entries_of(*bills, adjacency=Adjacency.ADD_REMOVE):
+def entries_of(*all_spends, adjacency=Adjacency.ADD_REMOVE):
     return [
-        RunEntry(str(place), "patients", tuple(bill), NeighboringRelation(adjacency))
-        for place, bill in enumerate(bills)
+        RunEntry(str(place), "patients", tuple(spends), NeighboringRelation(adjacency))
+        for place, spends in enumerate(all_spends)
     ]
 
 
@@ -37,8 +37,8 @@ def test_a_hundred_runs_well_within_the_budget_are_not_composed(monkeypatch):
 @pytest.mark.parametrize("delta", [1e-11, 1e-6, 1e-4])
 @pytest.mark.parametrize(("sigma", "times"), [(0.7, 1), (2.0, 40), (17.0, 15), (900.0, 3)])
 def test_the_bound_never_decides_otherwise_than_the_exact_total(sigma, times, delta, adjacency):
-    bill = [Spend("votes", sigma, times), Spend("class counts", 3 * sigma, 1)]
-    runs = entries_of(bill, adjacency=adjacency)
+    spends = [Spend("votes", sigma, times), Spend("class counts", 3 * sigma, 1)]
+    runs = entries_of(spends, adjacency=adjacency)
     exact = compute_entries_epsilon(runs, Budget("patients", 1.0, delta, adjacency))
     for factor in (0.9, 0.999999, 1.000001, 1.02, 1.05, 1.2):
         assert is_over_budget(runs, Budget("patients", exact * factor, delta, adjacency)) == (
@@ -53,8 +53,8 @@ def test_the_bound_never_decides_otherwise_than_the_exact_total(sigma, times, de
 def test_every_budget_and_run_have_a_total_and_a_rest(epsilon, delta, sigma, times, unit):
     budget = Budget("patients", epsilon, delta, unit=unit)
     neighbours = NeighboringRelation() if unit is None else USERS
-    bill = (Spend("votes", sigma, times),)
-    entries = [RunEntry("run", "patients", bill, neighbours, unit)]
+    spends = (Spend("votes", sigma, times),)
+    entries = [RunEntry("run", "patients", spends, neighbours, unit)]
     spent, left = (
         compute_entries_epsilon(entries, budget),
         compute_remaining_epsilon(entries, budget),

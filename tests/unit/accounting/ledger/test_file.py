@@ -13,15 +13,15 @@ from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.ledger.events import NO_EVENT, dump_canonical
 from tabpe.errors import LedgerError
 
-BILL = [Spend("votes", 17.0, 15)]
+SPENDS = [Spend("votes", 17.0, 15)]
 
 
 @pytest.fixture
 def filled(ledger):
     """A ledger with a budget and three entries: spent, refunded, reserved."""
     ledger.set_budget("patients", epsilon=4, delta=1e-6)
-    spent, refunded, _ = (ledger.reserve("patients", BILL) for _ in range(3))
-    ledger.spend(spent.id, BILL, "a" * 64)
+    spent, refunded, _ = (ledger.reserve("patients", SPENDS) for _ in range(3))
+    ledger.spend(spent.id, SPENDS, "a" * 64)
     ledger.refund(refunded.id)
     return ledger
 
@@ -34,7 +34,7 @@ def refuses_everything(ledger, match):
         ledger.export,
         lambda: ledger.spent("patients"),
         lambda: ledger.left("patients"),
-        lambda: ledger.reserve("patients", BILL),
+        lambda: ledger.reserve("patients", SPENDS),
         lambda: ledger.set_budget("patients", epsilon=1, delta=1e-6),
     ]
     for attempt in attempts:
@@ -98,9 +98,9 @@ def test_an_end_that_was_cut_off_on_purpose_shows_against_a_noted_head(filled, t
 
 def test_a_head_noted_long_ago_is_still_in_the_chain(ledger):
     assert ledger.head() == NO_EVENT
-    ledger.reserve("patients", BILL)
+    ledger.reserve("patients", SPENDS)
     head = ledger.head()
-    ledger.reserve("patients", BILL)
+    ledger.reserve("patients", SPENDS)
     assert ledger.verify(head=head) == []
     assert ledger.verify(head=NO_EVENT) == []
     assert ledger.verify(head="b" * 64) != []
@@ -122,8 +122,8 @@ def test_other_tables_than_those_of_a_ledger_are_refused(filled, tamper, stateme
     refuses_everything(filled, "have been altered")
 
 
-def bill(**changes):
-    return [{**RESERVED["bill"][0], **changes}]
+def spends(**changes):
+    return [{**RESERVED["spends"][0], **changes}]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def bill(**changes):
         ("refunded", {"entry": "nobody"}),
         ("refunded", {"entry": ["x"]}),
         ("refunded", {}),
-        ("spent", {"entry": "nobody", "bill": [], "certificate_sha256": "a" * 64}),
+        ("spent", {"entry": "nobody", "spends": [], "certificate_sha256": "a" * 64}),
         ("reserved", "{not json"),
         ("reserved", "[]"),
         ("reserved", '{"a": 1}'),
@@ -145,26 +145,26 @@ def bill(**changes):
         ("reserved", {**RESERVED, "adjacency": "replace-one"}),
         ("reserved", {**RESERVED, "max_rows_per_user": 10**30, "unit": "u"}),
         ("reserved", {**RESERVED, "unit": "u"}),
-        ("reserved", {**RESERVED, "slack": -1.0}),
-        ("reserved", {**RESERVED, "slack": "0"}),
+        ("reserved", {**RESERVED, "sampling_error": -1.0}),
+        ("reserved", {**RESERVED, "sampling_error": "0"}),
         ("reserved", {**RESERVED, "note": None}),
-        ("reserved", {**RESERVED, "bill": []}),
-        ("reserved", {**RESERVED, "bill": 3}),
-        ("reserved", {**RESERVED, "bill": ["votes"]}),
-        ("reserved", {**RESERVED, "bill": bill() * 1001}),
-        ("reserved", {**RESERVED, "bill": bill(sigma=1e-300)}),
-        ("reserved", {**RESERVED, "bill": bill(sigma=1e300)}),
-        ("reserved", {**RESERVED, "bill": bill(sigma=10**400)}),
-        ("reserved", {**RESERVED, "bill": bill(sigma=-17.0)}),
-        ("reserved", {**RESERVED, "bill": bill(sigma=True)}),
-        ("reserved", {**RESERVED, "bill": bill(times=0)}),
-        ("reserved", {**RESERVED, "bill": bill(times=-15)}),
-        ("reserved", {**RESERVED, "bill": bill(times=10**400)}),
-        ("reserved", {**RESERVED, "bill": bill(times=1.5)}),
-        ("reserved", {**RESERVED, "bill": bill(chance=-1e-6)}),
-        ("reserved", {**RESERVED, "bill": bill(chance=1.0)}),
-        ("reserved", {**RESERVED, "bill": bill(name="\n")}),
-        ("reserved", {**RESERVED, "bill": bill(extra=1)}),
+        ("reserved", {**RESERVED, "spends": []}),
+        ("reserved", {**RESERVED, "spends": 3}),
+        ("reserved", {**RESERVED, "spends": ["votes"]}),
+        ("reserved", {**RESERVED, "spends": spends() * 1001}),
+        ("reserved", {**RESERVED, "spends": spends(sigma=1e-300)}),
+        ("reserved", {**RESERVED, "spends": spends(sigma=1e300)}),
+        ("reserved", {**RESERVED, "spends": spends(sigma=10**400)}),
+        ("reserved", {**RESERVED, "spends": spends(sigma=-17.0)}),
+        ("reserved", {**RESERVED, "spends": spends(sigma=True)}),
+        ("reserved", {**RESERVED, "spends": spends(times=0)}),
+        ("reserved", {**RESERVED, "spends": spends(times=-15)}),
+        ("reserved", {**RESERVED, "spends": spends(times=10**400)}),
+        ("reserved", {**RESERVED, "spends": spends(times=1.5)}),
+        ("reserved", {**RESERVED, "spends": spends(delta_share=-1e-6)}),
+        ("reserved", {**RESERVED, "spends": spends(delta_share=1.0)}),
+        ("reserved", {**RESERVED, "spends": spends(name="\n")}),
+        ("reserved", {**RESERVED, "spends": spends(extra=1)}),
         ("budget", {**BUDGET, "epsilon": -1.0}),
         ("budget", {**BUDGET, "delta": 1.0}),
         ("budget", {**BUDGET, "delta": 1e-300}),
@@ -213,7 +213,7 @@ def test_a_new_ledger_appears_whole(ledger, monkeypatch):
 
     monkeypatch.setattr("tabpe.accounting.ledger.file._insert_event", die)
     with pytest.raises(KeyboardInterrupt):
-        ledger.reserve("patients", BILL)
+        ledger.reserve("patients", SPENDS)
     assert ledger.verify() == []
     assert ledger.entries() == ()
     assert [path.name for path in ledger.path.parent.iterdir()] == ["ledger.db"]
@@ -240,7 +240,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path):
 def test_a_file_that_can_not_be_made_is_refused(tmp_path, name):
     ledger = Ledger(tmp_path / name)
     with pytest.raises(LedgerError, match=r"can not (create the ledger|be opened)"):
-        ledger.reserve("patients", BILL)
+        ledger.reserve("patients", SPENDS)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
@@ -252,7 +252,7 @@ def test_a_pipe_is_refused_and_not_waited_for(ledger):
 def test_a_link_to_nowhere_is_not_followed(ledger, tmp_path):
     ledger.path.symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(LedgerError):
-        ledger.reserve("patients", BILL)
+        ledger.reserve("patients", SPENDS)
     assert not (tmp_path / "elsewhere.db").exists()
 
 
@@ -261,14 +261,14 @@ def test_a_file_that_somebody_holds_is_waited_for_and_then_named(filled, monkeyp
     holder = sqlite3.connect(filled.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(LedgerError, match="another process has held it"):
-        filled.reserve("patients", BILL)
+        filled.reserve("patients", SPENDS)
     holder.close()
-    filled.reserve("patients", BILL)
+    filled.reserve("patients", SPENDS)
 
 
 def test_the_path_may_have_any_characters(tmp_path):
     ledger = Ledger(tmp_path / "a ?mode=memory#é%41.db")
-    ledger.reserve("patients", BILL)
+    ledger.reserve("patients", SPENDS)
     assert ledger.path.is_file()
     assert ledger.verify() == []
 
@@ -281,7 +281,7 @@ def test_an_error_in_between_leaves_no_event(filled, monkeypatch):
 
     monkeypatch.setattr("tabpe.accounting.ledger.ledger.is_over_budget", fail)
     with pytest.raises(KeyboardInterrupt):
-        filled.reserve("patients", BILL)
+        filled.reserve("patients", SPENDS)
     assert filled.export() == before
 
 

@@ -44,11 +44,11 @@ def test_a_budget_is_kept_with_its_relation(ledger):
 
 
 def test_what_is_reserved_is_there_for_everybody(ledger):
-    bill = [votes(chance=1e-9), Spend("class counts", 60.0, 1)]
-    entry = ledger.reserve("patients", bill, REPLACE, slack=2.0**-108, note="first")
+    spends = [votes(delta_share=1e-9), Spend("class counts", 60.0, 1)]
+    entry = ledger.reserve("patients", spends, REPLACE, sampling_error=2.0**-108, note="first")
     assert Ledger(ledger.path).entry(entry.id) == entry
-    assert entry.bill == tuple(bill)
-    assert (entry.state, entry.neighbours, entry.slack, entry.note) == (
+    assert entry.spends == tuple(spends)
+    assert (entry.state, entry.neighbours, entry.sampling_error, entry.note) == (
         "reserved",
         REPLACE,
         2.0**-108,
@@ -58,9 +58,9 @@ def test_what_is_reserved_is_there_for_everybody(ledger):
 
 
 def test_a_ledger_holds_no_selections(ledger):
-    bill = [votes(), Spend("a choice", 4.0, 1, mechanism=EXPONENTIAL)]
-    with pytest.raises(ParameterError, match="bill: 'a choice'"):
-        ledger.reserve("patients", bill, NeighboringRelation())
+    spends = [votes(), Spend("a choice", 4.0, 1, mechanism=EXPONENTIAL)]
+    with pytest.raises(ParameterError, match="spends: 'a choice'"):
+        ledger.reserve("patients", spends, NeighboringRelation())
     assert ledger.entries() == ()
 
 
@@ -144,12 +144,12 @@ def test_spending_again_with_the_same_certificate_changes_nothing(ledger):
     assert ledger.head() == head
 
 
-@pytest.mark.parametrize(("bill", "digest"), [([votes()], OTHER), ([votes(times=1)], DIGEST)])
-def test_spending_again_otherwise_is_refused(ledger, bill, digest):
+@pytest.mark.parametrize(("spends", "digest"), [([votes()], OTHER), ([votes(times=1)], DIGEST)])
+def test_spending_again_otherwise_is_refused(ledger, spends, digest):
     entry = ledger.reserve("patients", [votes()])
     ledger.spend(entry.id, [votes()], DIGEST)
     with pytest.raises(LedgerError, match="is spent: expected reserved"):
-        ledger.spend(entry.id, bill, digest)
+        ledger.spend(entry.id, spends, digest)
 
 
 def test_what_was_measured_beyond_the_reservation_is_recorded_and_then_refused(ledger):
@@ -172,7 +172,7 @@ def test_a_reservation_can_be_spent_though_the_total_was_lowered_meanwhile(ledge
     ledger.set_budget("patients", epsilon=1, delta=DELTA)
     entry = ledger.reserve("patients", run_of(0.9))
     ledger.set_budget("patients", epsilon=0.5, delta=DELTA)
-    ledger.spend(entry.id, entry.bill, DIGEST)
+    ledger.spend(entry.id, entry.spends, DIGEST)
     assert ledger.spent("patients") > ledger.budget("patients").epsilon
     assert ledger.left("patients") == 0
     with pytest.raises(BudgetError, match="0 is left"):
@@ -243,7 +243,7 @@ def test_noise_on_users_that_is_too_little_to_account_for_is_over_any_budget(led
 
 def test_probabilities_of_all_runs_come_off_the_one_delta(ledger):
     ledger.set_budget("patients", epsilon=9, delta=DELTA)
-    item = votes(times=1, chance=4e-7)
+    item = votes(times=1, delta_share=4e-7)
     ledger.reserve("patients", [item])
     ledger.reserve("patients", [item])
     expected = compose_epsilon([votes(times=2)], DELTA - 8e-7, adaptive=True)
@@ -254,9 +254,9 @@ def test_probabilities_of_all_runs_come_off_the_one_delta(ledger):
 
 def test_probabilities_for_users_count_for_each_of_their_rows(ledger):
     ledger.set_budget("patients", epsilon=9, delta=DELTA, unit="person")
-    ledger.reserve("patients", [votes(times=1, chance=1e-7)], USERS, unit="person")
+    ledger.reserve("patients", [votes(times=1, delta_share=1e-7)], USERS, unit="person")
     with pytest.raises(BudgetError, match="epsilon inf"):
-        ledger.reserve("patients", [votes(times=1, chance=1e-7)], USERS, unit="person")
+        ledger.reserve("patients", [votes(times=1, delta_share=1e-7)], USERS, unit="person")
 
 
 def test_noise_that_is_not_exact_comes_off_the_one_delta(ledger):
@@ -264,13 +264,13 @@ def test_noise_that_is_not_exact_comes_off_the_one_delta(ledger):
     ledger.reserve("patients", [votes()])
     exact = ledger.spent("patients")
     ledger.refund(ledger.entries()[0].id)
-    ledger.reserve("patients", [votes()], slack=1e-9)
-    slack = 15e-9 * (1 + math.exp(ledger.spent("patients")))
-    expected = compose_epsilon([votes()], DELTA - slack)
+    ledger.reserve("patients", [votes()], sampling_error=1e-9)
+    sampling_error = 15e-9 * (1 + math.exp(ledger.spent("patients")))
+    expected = compose_epsilon([votes()], DELTA - sampling_error)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
     assert ledger.spent("patients") > exact
     with pytest.raises(BudgetError):
-        ledger.reserve("patients", [votes(1000.0, 1)], slack=1e-6)
+        ledger.reserve("patients", [votes(1000.0, 1)], sampling_error=1e-6)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines", "\ud800", "bell\a", None, 3])
@@ -288,12 +288,12 @@ def test_a_name_is_the_same_however_its_characters_are_composed(ledger):
 
 
 @pytest.mark.parametrize(
-    "bill",
+    "spends",
     [[], [votes(1e-4)], [votes(1e6)], [votes(times=10**6)], [Spend("a\nb", 1.0, 1)]],
 )
-def test_a_list_of_spends_that_no_run_has_is_refused(ledger, bill):
-    with pytest.raises(ParameterError, match="bill"):
-        ledger.reserve("patients", bill)
+def test_a_list_of_spends_that_no_run_has_is_refused(ledger, spends):
+    with pytest.raises(ParameterError, match="spends"):
+        ledger.reserve("patients", spends)
 
 
 @pytest.mark.parametrize("digest", ["", "a" * 63, "A" * 64, None, 7])

@@ -32,9 +32,9 @@ def ledger(tmp_path):
     return ledger
 
 
-def bought(ledger, real=REAL, unit=None, **changes):
+def estimated(ledger, real=REAL, unit=None, **changes):
     usual = {"epsilon": 0.5, "random_state": 0, "charge": LedgerCharge(ledger, "patients", unit)}
-    return appraise(real, SYNTHETIC, SCHEMA, unit=unit, **(usual | changes)).bought
+    return appraise(real, SYNTHETIC, SCHEMA, unit=unit, **(usual | changes)).measures
 
 
 def entries(ledger):
@@ -46,9 +46,9 @@ def states(ledger):
 
 
 def test_a_purchase_is_spent_and_its_certificate_is_known_to_the_ledger(ledger, tmp_path):
-    certificate = bought(ledger).certificate
+    certificate = estimated(ledger).certificate
     (entry,) = entries(ledger)
-    assert (entry.state, entry.bill) == ("spent", certificate.bill)
+    assert (entry.state, entry.spends) == ("spent", certificate.spends)
     assert certificate.ledger.entry == entry.id
     path = tmp_path / "measures.certificate.json"
     path.write_text(certificate.to_json())
@@ -57,7 +57,7 @@ def test_a_purchase_is_spent_and_its_certificate_is_known_to_the_ledger(ledger, 
 
 
 def test_delta_is_that_of_the_budget_if_nothing_else_says_so(ledger):
-    assert bought(ledger).certificate.delta == 1e-6
+    assert estimated(ledger).certificate.delta == 1e-6
 
 
 def watched(monkeypatch, look):
@@ -73,15 +73,15 @@ def watched(monkeypatch, look):
 
 def test_the_price_is_in_the_ledger_before_the_first_row_is_read(ledger, monkeypatch):
     seen = []
-    watched(monkeypatch, lambda: seen.append([(e.state, e.bill) for e in entries(ledger)]))
-    certificate = bought(ledger).certificate
-    assert seen == [[("reserved", certificate.bill)]]
+    watched(monkeypatch, lambda: seen.append([(e.state, e.spends) for e in entries(ledger)]))
+    certificate = estimated(ledger).certificate
+    assert seen == [[("reserved", certificate.spends)]]
 
 
 def test_rows_are_read_once(ledger, monkeypatch):
     passes = []
     watched(monkeypatch, lambda: passes.append(1))
-    bought(ledger)
+    estimated(ledger)
     assert len(passes) == 1
 
 
@@ -89,15 +89,15 @@ def test_what_exceeds_the_budget_is_refused_and_nothing_is_read(ledger, monkeypa
     reads = []
     watched(monkeypatch, lambda: reads.append(1))
     with pytest.raises(BudgetError):
-        bought(ledger, epsilon=1.5)
+        estimated(ledger, epsilon=1.5)
     assert (states(ledger), len(reads)) == ([], 0)
 
 
 def test_purchases_add_up_to_the_budget(ledger):
-    bought(ledger)
-    bought(ledger)
+    estimated(ledger)
+    estimated(ledger)
     with pytest.raises(BudgetError):
-        bought(ledger, epsilon=0.9)
+        estimated(ledger, epsilon=0.9)
     assert states(ledger) == ["spent", "spent"]
 
 
@@ -111,7 +111,7 @@ def test_a_failure_between_the_charge_and_the_first_row_is_given_back(ledger, mo
 
     monkeypatch.setattr("tabpe.measurement.histograms.measure_marginals", fail)
     with pytest.raises(FAILURES[kind]):
-        bought(ledger)
+        estimated(ledger)
     assert states(ledger) == ["refunded"]
 
 
@@ -126,12 +126,12 @@ def test_a_failure_after_the_first_row_stays_charged(ledger, monkeypatch, place,
 
     monkeypatch.setattr(place, fail)
     with pytest.raises(FAILURES[kind]):
-        bought(ledger)
+        estimated(ledger)
     assert states(ledger) == ["reserved"]
 
 
 def test_a_real_cell_that_does_not_fit_stops_nothing(ledger):
-    bought(ledger, rows(50, ill=pa.array([None] * 49 + ["secret"])))
+    estimated(ledger, rows(50, ill=pa.array([None] * 49 + ["secret"])))
     assert states(ledger) == ["spent"]
 
 
@@ -140,19 +140,19 @@ def test_a_row_that_can_not_be_read_stays_charged(ledger, tmp_path):
     header, cells = "age,bmi,ward,ill", "31,22.5,lung,true"
     (tmp_path / "real.csv").write_text(f"{header}\n{cells}\n{cells},5\n")
     with pytest.raises(DataError, match=r"real\.csv"):
-        bought(ledger, tmp_path / "real.csv")
+        estimated(ledger, tmp_path / "real.csv")
     assert states(ledger) == ["reserved"]
 
 
 def test_a_column_of_lists_costs_nothing(ledger):
     with pytest.raises(DataError, match="column 'ill'"):
-        bought(ledger, rows(50, ill=pa.array([[True]] * 50)))
+        estimated(ledger, rows(50, ill=pa.array([[True]] * 50)))
     assert states(ledger) == []
 
 
 def test_a_table_without_a_column_costs_nothing(ledger):
     with pytest.raises(DataError, match="bmi"):
-        bought(ledger, REAL.drop_columns("bmi"))
+        estimated(ledger, REAL.drop_columns("bmi"))
     assert states(ledger) == []
 
 
@@ -165,7 +165,7 @@ def user_ledger(tmp_path):
 
 def test_a_table_without_its_users_costs_nothing(user_ledger):
     with pytest.raises(DataError, match="person"):
-        bought(user_ledger, REAL, "person", neighbours=NeighboringRelation(max_rows=2))
+        estimated(user_ledger, REAL, "person", neighbours=NeighboringRelation(max_rows=2))
     assert states(user_ledger) == []
 
 
@@ -178,15 +178,15 @@ def test_ids_of_users_are_rows_that_were_read(user_ledger, monkeypatch):
 
     monkeypatch.setattr("tabpe.backends.StoredTable.count_marginals", fail)
     with pytest.raises(ValueError):  # noqa: PT011
-        bought(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
+        estimated(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
     assert states(user_ledger) == ["reserved"]
 
 
 def test_users_are_charged_as_users(user_ledger):
-    bought(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
+    estimated(user_ledger, VISITS, "person", neighbours=NeighboringRelation(max_rows=2))
     (entry,) = entries(user_ledger)
     assert (entry.state, entry.unit, entry.neighbours.max_rows) == ("spent", "person", 2)
-    assert [(item.name, item.times) for item in entry.bill] == [(MARGINALS, 9)]
+    assert [(item.name, item.times) for item in entry.spends] == [(MARGINALS, 9)]
 
 
 def test_batches_are_what_is_read():

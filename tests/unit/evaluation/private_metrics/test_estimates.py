@@ -29,7 +29,7 @@ def covered(truth, intervals):
     return np.mean([abs(truth - value) <= margin for value, margin in intervals])
 
 
-def test_the_number_of_rows_lies_in_its_interval_as_often_as_promised():
+def test_the_number_of_rows_lies_in_its_interval_as_often_as_guaranteed():
     """A binomial of 4,000 tries strays by more than 2% from 95% once in 10^8."""
     tables = zip(noisy(REAL), noisy(MISTAKES), strict=True)
     found = [estimate_total(list(pair), SIGMA).interval for pair in tables]
@@ -48,7 +48,7 @@ def test_the_number_of_rows_is_at_least_one():
 
 @pytest.mark.parametrize("others", [0, 1, 3])
 @pytest.mark.parametrize("exact", [MISTAKES, np.array([750.0, 3250.0])], ids=["table", "right"])
-def test_accuracy_lies_in_its_interval_as_often_as_promised(exact, others):
+def test_accuracy_lies_in_its_interval_as_often_as_guaranteed(exact, others):
     """Whichever other tables the number of rows is known from."""
     known = [noisy(REAL) for _ in range(others)]
     found = [
@@ -82,7 +82,7 @@ def test_equal_tables_differ_by_the_floor_on_average():
     assert covered(0.0, [(one.estimate, one.margin) for one in found]) > 0.95
 
 
-def test_a_share_lies_in_its_band_as_often_as_promised():
+def test_a_share_lies_in_its_band_as_often_as_guaranteed():
     band = compute_band(NoisyTotal(ROWS, 0.0), SIGMA)
     off = np.abs(noisy(REAL) / ROWS - REAL / ROWS)
     assert 0.94 < np.mean(off <= band) < 0.96

@@ -63,7 +63,7 @@ def with_row(row):
 
 
 def counted(monkeypatch, real, schema, **terms):
-    """Return the exact counts that are read for a purchase, the cells asked for, and the bill."""
+    """Return the exact counts that are read for a purchase, the cells asked for, and the spends."""
     seen = {}
     answer = LocalBackend.answer
 
@@ -77,16 +77,16 @@ def counted(monkeypatch, real, schema, **terms):
         patch.setattr(plan, "boosting_settings", lambda _: {"max_iter": 3})
         usual = {"epsilon": 1, "delta": 1e-6, "random_state": 0, "noise": no_noise()}
         found = appraise(real, SYNTHETIC, schema, **(usual | terms))
-    return seen["counts"], seen["shapes"], found.bought.certificate.bill
+    return seen["counts"], seen["shapes"], found.measures.certificate.spends
 
 
 @pytest.mark.parametrize("row", [ODD, REAL.slice(7, 1).to_pylist()[0]], ids=["odd", "usual"])
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_one_row_more_moves_one_cell_of_each_table_by_one_and_nothing_else(monkeypatch, kind, row):
-    before, shapes, bill = counted(monkeypatch, REAL, SCHEMAS[kind])
+    before, shapes, spends = counted(monkeypatch, REAL, SCHEMAS[kind])
     after, *rest = counted(monkeypatch, with_row(row), SCHEMAS[kind])
-    assert rest == [shapes, bill]
-    assert bill[0].times == len(before)
+    assert rest == [shapes, spends]
+    assert spends[0].times == len(before)
     for one, two in zip(before, after, strict=True):
         moved = two - one
         assert moved[moved != 0].tolist() == [1]
@@ -94,7 +94,7 @@ def test_one_row_more_moves_one_cell_of_each_table_by_one_and_nothing_else(monke
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_nothing_but_the_cells_follows_from_the_real_rows(monkeypatch, kind):
-    """Neither which tables are bought, nor their cells, nor the noise."""
+    """Neither which tables are estimated, nor their cells, nor the noise."""
     _, *one = counted(monkeypatch, REAL, SCHEMAS[kind])
     _, *two = counted(monkeypatch, wide(4_000, 5).slice(0, 3_999), SCHEMAS[kind])
     _, *three = counted(monkeypatch, pa.Table.from_pylist([ODD], REAL.schema), SCHEMAS[kind])
@@ -106,7 +106,7 @@ def test_one_user_more_moves_each_table_by_a_length_of_one_at_most(monkeypatch, 
     ids = [f"p{place // 2}" for place in range(REAL.num_rows)]
     more = pa.concat_tables([REAL, wide(20, 9)])
     terms = {"neighbours": USERS, "unit": "person"}
-    before, shapes, bill = counted(
+    before, shapes, spends = counted(
         monkeypatch, REAL.append_column("person", pa.array(ids)), SCHEMAS[kind], **terms
     )
     after, *rest = counted(
@@ -115,7 +115,7 @@ def test_one_user_more_moves_each_table_by_a_length_of_one_at_most(monkeypatch, 
         SCHEMAS[kind],
         **terms,
     )
-    assert rest == [shapes, bill]
+    assert rest == [shapes, spends]
     assert shapes[-1] == ()
     for one, two in zip(before, after, strict=True):
         moved = two - one
@@ -124,7 +124,7 @@ def test_one_user_more_moves_each_table_by_a_length_of_one_at_most(monkeypatch, 
         assert np.count_nonzero(moved) <= USERS.max_rows
 
 
-def test_a_promise_to_those_who_are_replaced_has_more_noise(monkeypatch):
+def test_a_guarantee_to_those_who_are_replaced_has_more_noise(monkeypatch):
     _, _, added = counted(monkeypatch, REAL, WIDE)
     _, _, replaced = counted(
         monkeypatch, REAL, WIDE, neighbours=NeighboringRelation(Adjacency.REPLACE_ONE)

@@ -1,4 +1,4 @@
-"""What a synthetic table and a purchase promise together."""
+"""What a synthetic table and a purchase guarantee together."""
 
 import dataclasses
 
@@ -21,22 +21,22 @@ from tabpe.accounting.zcdp_filter import ZCDP, compute_epsilon_from_loss, find_l
 from tabpe.baselines.base import UNUSED
 from tabpe.evaluation.private_metrics.measure import compute_joint_guarantee, resolve_terms
 
-BILL = (Spend("marginals", 40.0, 20),)
+SPENDS = (Spend("marginals", 40.0, 20),)
 
 
-def together(certificate, bill=BILL, **changes):
+def together(certificate, spends=SPENDS, **changes):
     usual = {"epsilon": 1.0, "delta": 1e-6, "neighbours": None, "unit": None, "charge": None}
     offer = resolve_terms(certificate=certificate, **({"noise": OpenDPNoise()} | usual | changes))
-    return compute_joint_guarantee(offer, bill)
+    return compute_joint_guarantee(offer, spends)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_bills_are_composed_whatever_the_certificate(kind):
+def test_both_all_spends_are_composed_whatever_the_certificate(kind):
     certificate = honest(**KINDS[kind])
     found = together(certificate, delta=None)
     assert found.note == ""
-    items = (*certificate.bill, *BILL)
-    delta = certificate.accounted_delta - certificate.delta_slack * 2
+    items = (*certificate.spends, *SPENDS)
+    delta = certificate.accounted_delta - certificate.sampling_delta * 2
     both = compose_epsilon(items, delta, certificate.neighbours)
     # With little noise, or by zCDP, what holds for every way to choose the second costs more.
     most = 1.1 if certificate.epsilon > 10 or certificate.filter == ZCDP else 1.002
@@ -56,7 +56,7 @@ def test_the_larger_delta_is_that_of_both():
 def test_a_noisy_delta_is_composed_at_the_smaller_and_stated_as_the_larger():
     certificate = honest(**KINDS["a noisy delta"])
     found = together(certificate, delta=None)
-    both = compose_epsilon((*certificate.bill, *BILL), certificate.accounted_delta)
+    both = compose_epsilon((*certificate.spends, *SPENDS), certificate.accounted_delta)
     assert found.epsilon >= both * (1 - 1e-4)
     assert found.delta == certificate.delta > certificate.accounted_delta
 
@@ -79,8 +79,8 @@ def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
     whole = find_largest_loss(1.0, 1e-6) + sum(item.loss for item in measures)
     assert found.epsilon >= compute_epsilon_from_loss(whole, 1e-6) > table.epsilon
     assert found.epsilon < 1.01
-    spent, unused = table.bill[:-1], table.bill[-1].loss
-    less = dataclasses.replace(table, bill=(*spent, Spend(UNUSED, unused**-0.5, 1)))
+    spent, unused = table.spends[:-1], table.spends[-1].loss
+    less = dataclasses.replace(table, spends=(*spent, Spend(UNUSED, unused**-0.5, 1)))
     assert together(less, measures).epsilon == pytest.approx(found.epsilon, rel=1e-9)
     old = dataclasses.replace(table, filter=None)  # from before there was this field
     assert together(old, measures) == found
@@ -88,16 +88,16 @@ def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
 
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_a_table_by_choices_adds_up_as_zcdp(adaptive):
-    chosen = (*honest().bill, Spend("choices", 30.0, 5, mechanism=EXPONENTIAL))
-    table = dataclasses.replace(honest(filtered=ZCDP), bill=chosen, adaptive=adaptive)
+    chosen = (*honest().spends, Spend("choices", 30.0, 5, mechanism=EXPONENTIAL))
+    table = dataclasses.replace(honest(filtered=ZCDP), spends=chosen, adaptive=adaptive)
     found = together(dataclasses.replace(table, filter=ZCDP if adaptive else None))
-    loss = sum(item.loss for item in (*chosen, *BILL))
+    loss = sum(item.loss for item in (*chosen, *SPENDS))
     assert found.epsilon == pytest.approx(compute_epsilon_from_loss(loss, 1e-6), rel=2e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("delta", [None, 1e-5])
-@pytest.mark.parametrize("measures", [(Spend("marginals", 5e3, 1),), BILL])
+@pytest.mark.parametrize("measures", [(Spend("marginals", 5e3, 1),), SPENDS])
 def test_a_total_is_never_below_a_part(kind, delta, measures):
     certificate = honest(**KINDS[kind])
     found = together(certificate, measures, delta=delta)
@@ -113,30 +113,38 @@ NONE = {
     "another relation": (
         honest(),
         {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
-        "to others",
+        "another neighboring relation",
     ),
-    "rows after users": (honest(neighbours=USERS), {"neighbours": ROW_LEVEL}, "to others"),
-    "other users": (honest(neighbours=USERS), {"neighbours": USERS, "unit": "doctor"}, "to others"),
+    "rows after users": (
+        honest(neighbours=USERS),
+        {"neighbours": ROW_LEVEL},
+        "another neighboring relation",
+    ),
+    "other users": (
+        honest(neighbours=USERS),
+        {"neighbours": USERS, "unit": "doctor"},
+        "another neighboring relation",
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", NONE)
-def test_what_does_not_add_up_is_no_promise_and_says_why(kind):
+def test_what_does_not_add_up_is_no_guarantee_and_says_why(kind):
     certificate, changes, words = NONE[kind]
     found = together(certificate, **changes)
     assert (found.epsilon, found.delta) == (None, None)
     assert words in found.note
 
 
-def test_a_bill_that_no_ledger_could_hold_is_no_promise():
-    odd = dataclasses.replace(honest(), bill=(Spend("votes", 1e9, 1),))
+def test_a_spends_that_no_ledger_could_hold_is_no_guarantee():
+    odd = dataclasses.replace(honest(), spends=(Spend("votes", 1e9, 1),))
     found = together(odd)
     assert found.epsilon is None
     assert "do not add up" in found.note
 
 
-def test_bills_that_take_all_of_delta_are_no_promise():
-    told = dataclasses.replace(honest(), bill=(Spend("categories", 10.0, 1, 9e-7),) * 2)
+def test_all_spends_that_take_all_of_delta_are_no_guarantee():
+    told = dataclasses.replace(honest(), spends=(Spend("categories", 10.0, 1, 9e-7),) * 2)
     assert "all of delta" in together(told).note
 
 

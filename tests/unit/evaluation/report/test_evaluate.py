@@ -39,7 +39,7 @@ def test_everything_is_measured(report):
         for field in dataclasses.fields(contents)
         if getattr(contents, field.name) in (None, ())
     ]
-    assert empty == ["audit", "bought", "notes", "fields_from_data"]
+    assert empty == ["audit", "private_measures", "notes", "fields_from_data"]
     assert contents.rows == {"real": 400, "synthetic": 200, "test": 300}
     assert [column.name for column in contents.columns] == list(SCHEMA.names)
     assert contents.label == "ill"

@@ -142,4 +142,4 @@ def test_all_real_figures_are_estimated_privately(released):
     assert contents.projection.real is None
     assert all(view.band > 0 for view in contents.columns)
     with pytest.raises(ParameterError, match="real columns"):
-        dataclasses.replace(contents, bought=None)
+        dataclasses.replace(contents, private_measures=None)

@@ -14,7 +14,7 @@ FAKE = honest(private=False)
 
 def test_a_public_report_whose_ground_was_looked_at_has_no_doubts():
     assert list_doubts(made.public()) == ()
-    assert list_doubts(made.public(bought=None, columns=())) == ()
+    assert list_doubts(made.public(private_measures=None, columns=())) == ()
 
 
 def test_one_of_the_custodian_may_never_be_released():
@@ -30,7 +30,11 @@ def test_one_of_the_custodian_may_never_be_released():
         ({"verification": None}, "not compared"),
         ({"verification": made.verified(Check("table", FAILED, "x"))}, "does not hold"),
         (
-            {"bought": dataclasses.replace(made.public().bought, certificate=FAKE)},
+            {
+                "private_measures": dataclasses.replace(
+                    made.public().private_measures, certificate=FAKE
+                )
+            },
             "measures were made with fake noise",
         ),
         ({"fields_from_data": ("age.min",)}, "read from the data"),
@@ -50,6 +54,8 @@ def test_only_failed_checks_are_listed():
 
 def test_fields_of_all_schemas_are_listed_once():
     drafted = honest(schema=DRAFTED)
-    bought = dataclasses.replace(made.public().bought, certificate=drafted)
-    contents = made.public(certificate=drafted, bought=bought, fields_from_data=("bmi.min",))
+    measures = dataclasses.replace(made.public().private_measures, certificate=drafted)
+    contents = made.public(
+        certificate=drafted, private_measures=measures, fields_from_data=("bmi.min",)
+    )
     assert list_fields_from_data(contents) == ("age.min", "age.max", "bmi.min")

@@ -81,7 +81,7 @@ def test_a_public_page_refuses_parts_of_the_custodian(name):
         {"rows": {"synthetic": 9, "test": 9}},
         {"association": made.custodian().association},
         {"projection": made.custodian().projection},
-        {"bought": None},
+        {"private_measures": None},
         {"columns": made.custodian().columns},
         {"columns": [dataclasses.replace(one, band=0.1) for one in made.custodian().columns]},
         {"columns": [dataclasses.replace(one, band=0.0) for one in made.public().columns]},
@@ -113,7 +113,11 @@ def test_a_page_of_an_unknown_mode_is_refused(mode):
         {"certificate": None},
         {"certificate": honest(schema=DRAFTED)},
         {"fields_from_data": ("age.min",)},
-        {"bought": dataclasses.replace(made.public().bought, certificate=honest(schema=DRAFTED))},
+        {
+            "private_measures": dataclasses.replace(
+                made.public().private_measures, certificate=honest(schema=DRAFTED)
+            )
+        },
         {"verification": None},
         {"verification": made.verified(Check("format", OK, "a certificate"))},
         {"verification": made.verified(Check("table", GIVEN, "it is another one"))},
@@ -160,8 +164,10 @@ def test_a_certificate_that_does_not_hold_is_loud(make):
 
 
 def test_fields_that_were_read_off_the_data_are_named_wherever_they_come_from():
-    bought = dataclasses.replace(made.public().bought, certificate=honest(schema=DRAFTED))
-    for changes in {"bought": bought}, {"fields_from_data": ("age.min",)}:
+    measures = dataclasses.replace(
+        made.public().private_measures, certificate=honest(schema=DRAFTED)
+    )
+    for changes in {"private_measures": measures}, {"fields_from_data": ("age.min",)}:
         assert "age.min" in render_page(made.public(**changes)).split("<main>")[0]
 
 
@@ -175,8 +181,10 @@ def test_fake_noise_is_loud_in_every_mode():
 
 
 def test_fake_private_measures_are_loud():
-    bought = dataclasses.replace(made.public().bought, certificate=honest(private=False))
-    html = render_page(made.public(bought=bought))
+    measures = dataclasses.replace(
+        made.public().private_measures, certificate=honest(private=False)
+    )
+    html = render_page(made.public(private_measures=measures))
     assert '<div class="stamp alarm"' in html
     assert "May be released" not in html.split("</style>")[1]
 
@@ -303,8 +311,10 @@ def test_gains_are_shown_where_they_were_measured():
 
 def test_private_differences_are_shown_with_what_noise_alone_gives():
     found = NoisyDifference(("a<b",), estimate=0.2, floor=0.05, margin=0.01)
-    bought = dataclasses.replace(made.public().bought, macro_f1=0.71, differences=(found,))
-    html = render_page(made.public(bought=bought))
+    measures = dataclasses.replace(
+        made.public().private_measures, macro_f1=0.71, differences=(found,)
+    )
+    html = render_page(made.public(private_measures=measures))
     assert "a&lt;b" in html
     assert "5.0%" in html
     assert "0.710" in html
@@ -318,9 +328,11 @@ def test_the_ends_of_a_histogram_that_are_open_are_marked():
 
 def test_words_about_odds_name_what_they_cover():
     together = "the synthetic table and this page together"
-    apart = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
+    apart = dataclasses.replace(
+        made.public().private_measures, total_epsilon=None, total_delta=None
+    )
     assert together in render_page(made.public())
-    assert together not in render_page(made.public(bought=apart))
+    assert together not in render_page(made.public(private_measures=apart))
 
 
 def test_what_a_picture_of_near_rows_says_is_true_of_all_rows():

@@ -46,7 +46,7 @@ def test_it_shows_what_was_stated_spent_and_hashed():
         assert words in text
 
 
-@pytest.mark.parametrize("sentence", STATED.guarantee.promised + STATED.guarantee.not_promised)
+@pytest.mark.parametrize("sentence", STATED.guarantee.guaranteed + STATED.guarantee.not_guaranteed)
 def test_it_shows_what_is_guaranteed_and_what_is_not(sentence):
     assert sentence in flat(render_sheet(STATED, form="text"))
 
@@ -102,7 +102,7 @@ def make_evil():
         ledger=dataclasses.replace(ENTRY, dataset=EVIL, entry=EVIL),
         schema=schema,
         unit=EVIL,
-        bought=(EVIL,),
+        estimated=(EVIL,),
         fields_from_data=(EVIL,),
         assumed_public=(EVIL,),
         notes=(EVIL, "\u202eabc\x00\x1b[31m"),

@@ -33,14 +33,16 @@ def test_a_guarantee_is_graded_by_its_epsilon(epsilon, grade):
 
 
 def test_private_measures_count_in_the_guarantee():
-    bought = dataclasses.replace(made.public().bought, total_epsilon=6.0)
-    found = card("Guarantee", made.public(bought=bought))
+    measures = dataclasses.replace(made.public().private_measures, total_epsilon=6.0)
+    found = card("Guarantee", made.public(private_measures=measures))
     assert (found.figure, found.grade) == ("epsilon 6", "poor")
 
 
 def test_private_measures_with_an_unknown_total_are_named():
-    bought = dataclasses.replace(made.public().bought, total_epsilon=None, total_delta=None)
-    contents = made.public(bought=bought)
+    measures = dataclasses.replace(
+        made.public().private_measures, total_epsilon=None, total_delta=None
+    )
+    contents = made.public(private_measures=measures)
     assert card("Guarantee", contents).figure == "epsilon 1"
     assert "come on top" in card("Guarantee", contents).words
     assert "come on top" in write_verdict(contents)
@@ -61,7 +63,7 @@ def test_a_schema_read_off_the_data_is_fair_at_best():
 
 
 def test_a_schema_of_the_page_that_was_read_off_the_data_counts_too():
-    contents = made.public(fields_from_data=("age.min",), bought=None, columns=())
+    contents = made.public(fields_from_data=("age.min",), private_measures=None, columns=())
     assert card("Guarantee", contents).grade == "fair"
     assert "not cover one field" in write_verdict(contents)
 
@@ -258,8 +260,10 @@ def test_the_learner_that_is_best_on_real_rows_counts():
 
 
 def test_private_accuracy_that_is_not_surely_above_the_majority_is_poor():
-    bought = dataclasses.replace(made.public().bought, accuracy=(0.62, 0.02), majority=0.61)
-    assert card("Utility", made.public(bought=bought)).grade == "poor"
+    measures = dataclasses.replace(
+        made.public().private_measures, accuracy=(0.62, 0.02), majority=0.61
+    )
+    assert card("Utility", made.public(private_measures=measures)).grade == "poor"
 
 
 @pytest.mark.parametrize(("copies", "grade"), [(0.0, "good"), (0.04, "fair"), (0.3, "poor")])

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy
 from adbc_driver_duckdb import dbapi as duck_adbc
 
-from facade import BOUGHT, FAST, SCHEMA, columns, fake_fit
+from facade import ESTIMATED, FAST, SCHEMA, columns, fake_fit
 from tabpe import SqlTable, TabPE, draft_schema, evaluate
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import Limits, open_source, use_source
@@ -75,8 +75,8 @@ def test_the_same_rows_of_users_are_chosen_each_time(visits):
     assert first == again
 
 
-def test_a_schema_is_bought(visits, table):
-    model = TabPE(**(FAST | BOUGHT | {"drop": ["person", "note"]})).fit(visits)
+def test_a_schema_is_estimated(visits, table):
+    model = TabPE(**(FAST | ESTIMATED | {"drop": ["person", "note"]})).fit(visits)
     assert model.schema_.names == SCHEMA.names
 
 

@@ -278,10 +278,10 @@ def test_a_connection_of_yours_is_left_as_it_is(postgres, visits, table):
         assert connection.closed is False
 
 
-def test_a_draft_and_a_bought_schema(visits, postgres):
+def test_a_draft_and_an_estimated_schema(visits, postgres):
     drafted = draft_schema(visits, label="ill", drop=["person", "note"])
     assert drafted.names == SCHEMA.names
     usual = {"epsilon": 50.0, "delta": 1e-6, "n_samples": 30, "random_state": 0, "verbose": 0}
-    bought = TabPE(schema="private", label="ill", drop=["person", "note"], **usual).fit(visits)
-    assert bought.schema_.names == SCHEMA.names
-    assert bought.sample().num_rows == 30
+    estimated = TabPE(schema="private", label="ill", drop=["person", "note"], **usual).fit(visits)
+    assert estimated.schema_.names == SCHEMA.names
+    assert estimated.sample().num_rows == 30

@@ -1,4 +1,4 @@
-"""A value that one row alone holds, or one user, is told no more often than the bill says."""
+"""A value that one row alone holds, or one user, is released no more often than the spends say."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ VALUES = 20_000
 ALARM = 1e-8
 
 
-def count_told(neighbours, chance=CHANCE):
+def count_told(neighbours, delta_share=CHANCE):
     """How many of many values are told, each of which has one row, or one user with three rows."""
     times = neighbours.max_rows or 1
     cells = np.repeat(np.arange(VALUES), times)
@@ -31,7 +31,7 @@ def count_told(neighbours, chance=CHANCE):
         users if neighbours.is_user_level else None,
     )
     account = Account()
-    account.authorize(Spend(measure.VALUES, SIGMA, 1, chance))
+    account.authorize(Spend(measure.VALUES, SIGMA, 1, delta_share))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
     noise = Rounded() if neighbours.is_user_level else TableNoise()
     found = measuring.measure_values(survey, {"id": int}, Terms(account, noise, neighbours))
@@ -46,9 +46,9 @@ class Rounded:
         return np.rint(np.random.default_rng().normal(0, sigma, size)).astype(np.int64)
 
 
-def alarms(count, chance=CHANCE):
+def alarms(count, delta_share=CHANCE):
     """Whether so many could hardly be told, if each is with that chance at most."""
-    return bool(stats.binom.sf(count - 1, VALUES, chance) < ALARM)
+    return bool(stats.binom.sf(count - 1, VALUES, delta_share) < ALARM)
 
 
 each_relation = pytest.mark.parametrize("neighbours", [ROW_LEVEL, NeighboringRelation(max_rows=3)])

@@ -1,4 +1,4 @@
-"""Quantiles, top values and bounds of dates that are bought: promised, certified and verified."""
+"""Quantiles, top values and bounds of dates that are estimated, certified and verified."""
 
 import json
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from facade import BOUGHT, FAST, QUICK, USERS, bill, buying_fit
+from facade import ESTIMATED, FAST, QUICK, USERS, buying_fit, spends
 from output_types import expected_types, types_of
 from tabpe import TabPE
 from tabpe.accounting import FakeNoise
@@ -43,7 +43,7 @@ FIELDS = {
     *("pay.min", "pay.max", "pay.quantiles", "ward.values", "town.values", "town.other"),
     *("born.type", "born.min", "born.max", "seen.min", "seen.max", "ill.type"),
 }
-SMALL = BOUGHT | {"schema_budget": 0.5}
+SMALL = ESTIMATED | {"schema_budget": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def drop_for(changes):
 
 
 @pytest.mark.parametrize("changes", [{}, USERS], ids=["rows", "users"])
-def test_all_of_it_is_bought_certified_and_verified(table, changes):
+def test_all_of_it_is_estimated_certified_and_verified(table, changes):
     model = buying_fit(table, DECLARED, **(SMALL | drop_for(changes) | changes))
-    assert set(model.schema_.fields_bought) == FIELDS
-    assert [name for name in bill(model) if name in ITEMS] == ITEMS
+    assert set(model.schema_.fields_estimated) == FIELDS
+    assert [name for name in spends(model) if name in ITEMS] == ITEMS
     checked = verify_plain(json.loads(model.certificate.to_json()))
     assert [check.name for check in checked.checks if check.outcome == FAILED] == []
     assert model.certificate.epsilon <= SMALL["epsilon"]
@@ -79,8 +79,8 @@ def test_all_of_it_is_bought_certified_and_verified(table, changes):
     assert types_of(made) == expected_types(model.schema_, "pyarrow")
     assert set(made["ward"].to_pylist()) <= {"w1", "w2", "w3", "w4", "rest"}
     notes = " ".join(model.certificate.notes)
-    assert "quantiles bought for 'pay'" in notes
-    assert "most common values bought for 'town'" in notes
+    assert "quantiles estimated for 'pay'" in notes
+    assert "most common values estimated for 'town'" in notes
 
 
 def test_engines_buy_the_same_and_give_the_same_rows(table, tmp_path):
@@ -103,7 +103,7 @@ def test_it_is_charged_to_a_ledger_before_a_row_is_read(table, tmp_path):
     model = buying_fit(table, DECLARED, **asked)
     (entry,) = Ledger(path).entries("patients")
     assert entry.state == "spent"
-    assert {item.name for item in entry.bill} == {item.name for item in model.certificate.bill}
+    assert {item.name for item in entry.spends} == {item.name for item in model.certificate.spends}
 
 
 def test_answers_survive_a_crash(table, tmp_path):

@@ -1,4 +1,4 @@
-"""`TabPE` with a numeric label whose classes are bought: cuts at noisy quantiles."""
+"""`TabPE` with a numeric label whose classes are estimated: cuts at noisy quantiles."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from facade import BOTH, QUICK_BEST, USERS, bill, buying_fit
+from facade import BOTH, QUICK_BEST, USERS, buying_fit, spends
 from tabpe import Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.errors import NotPrivateWarning, ParameterError, SchemaError
@@ -45,30 +45,30 @@ def test_classes_hold_about_as_many_rows_and_values_stay_in_theirs(rows, preset)
     price = rows["price"].to_numpy()
     below = [(price < cut).mean() for cut in schema.label_cuts]
     assert below == pytest.approx([0.25, 0.5, 0.75], abs=0.06)
-    assert model.certificate.bought == ("price.label_cuts",)
-    assert [name for name in bill(model) if name in CUTS] == CUTS
-    assert bill(model).index(CUTS[1]) < bill(model).index("class counts")
+    assert model.certificate.estimated == ("price.label_cuts",)
+    assert [name for name in spends(model) if name in CUTS] == CUTS
+    assert spends(model).index(CUTS[1]) < spends(model).index("class counts")
     assert verify_plain(model.certificate.to_dict()).holds
     assert model.certificate.epsilon <= 8.0
     classes = np.searchsorted(schema.label_cuts, model.sample()["price"].to_numpy(), side="right")
     assert (classes == model.release_.classes).all()
-    assert "classes of 'price' bought: 4" in " ".join(model.certificate.notes)
+    assert "classes of 'price' estimated: 4" in " ".join(model.certificate.notes)
 
 
 def test_the_price_is_the_part_of_the_budget_that_was_asked_for(rows):
     model = fit(rows, schema_budget=0.1)
-    share = sum(model.certificate.share(i) for i in model.certificate.bill if i.name in CUTS)
+    share = sum(model.certificate.share(i) for i in model.certificate.spends if i.name in CUTS)
     assert share == pytest.approx(0.1, abs=0.01)
 
 
-def test_bounds_and_type_of_the_label_are_bought_too(rows):
+def test_bounds_and_type_of_the_label_are_estimated_too(rows):
     text = rows.set_column(0, "price", rows["price"].cast(pa.string()))
     for table in (rows, text):
         declared = {"label": "price", "label_classes": 3, "columns": OTHERS}
         model = fit(table, declared, epsilon=20.0)
         assert len(model.schema_.label_cuts) == 2
-        bought = ("price.type", "price.min", "price.max", "price.label_cuts")
-        assert set(bought) <= set(model.certificate.bought)
+        estimated = ("price.type", "price.min", "price.max", "price.label_cuts")
+        assert set(estimated) <= set(model.certificate.estimated)
         assert verify_plain(model.certificate.to_dict()).holds
 
 
@@ -112,7 +112,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(rows, tmp_path, ledger):
     again = fit(rows, **kept)
     assert again.sample().equals(first.sample())
     assert again.schema_ == first.schema_
-    assert again.certificate.bill == first.certificate.bill
+    assert again.certificate.spends == first.certificate.spends
     assert len(ledger.entries("patients")) == 1
     with pytest.raises(ParameterError, match="schema"):
         fit(rows, DECLARED | {"label_classes": 3}, **kept)
@@ -125,8 +125,8 @@ def test_it_survives_saving_and_a_second_run_need_not_buy_again(rows, tmp_path):
     assert again.sample().equals(model.sample())
     assert again.schema_.label_classes == 4
     second = fit(rows, model.schema_, schema="declared", schema_budget=0.05)
-    assert not set(bill(second)) & set(CUTS)
-    assert second.certificate.bought == ("price.label_cuts",)
+    assert not set(spends(second)) & set(CUTS)
+    assert second.certificate.estimated == ("price.label_cuts",)
 
 
 def test_a_declared_schema_says_how_to_buy_it(rows):
@@ -134,7 +134,7 @@ def test_a_declared_schema_says_how_to_buy_it(rows):
         fit(rows, schema="declared")
 
 
-def test_shares_of_classes_that_are_bought_can_not_be_declared(rows):
+def test_shares_of_classes_that_are_estimated_can_not_be_declared(rows):
     with pytest.raises(ParameterError, match="public_shares"):
         fit(rows, public_shares={"0 to 100": 1})
 
@@ -151,7 +151,7 @@ def test_shares_of_classes_that_are_bought_can_not_be_declared(rows):
         ({"label": None}, "for one numeric label"),
     ],
 )
-def test_what_can_not_be_bought_costs_nothing(rows, ledger, change, words):
+def test_what_can_not_be_estimated_costs_nothing(rows, ledger, change, words):
     with pytest.raises(SchemaError, match=words):
         fit(rows, DECLARED | change, dataset="patients", ledger=ledger.path)
     assert ledger.entries("patients") == ()
@@ -163,7 +163,7 @@ def test_dates_stay_refused(rows):
         fit(rows, DECLARED | {"columns": [day, *OTHERS]})
 
 
-def test_text_that_is_bought_is_no_numeric_label(rows):
+def test_text_that_is_estimated_is_no_numeric_label(rows):
     words = rows.set_column(0, "price", pa.array(["low", "high"] * (SIZE // 2)))
     with pytest.raises(SchemaError, match="values are its classes: leave label_classes out"):
         fit(words, {"label": "price", "label_classes": 2, "columns": OTHERS}, epsilon=20.0)
@@ -173,5 +173,5 @@ def test_files_keep_it(rows, tmp_path):
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(DECLARED))
     model = fit(rows, path)
-    model.schema_.save(tmp_path / "bought.yaml")
-    assert Schema.load(tmp_path / "bought.yaml") == model.schema_
+    model.schema_.save(tmp_path / "estimated.yaml")
+    assert Schema.load(tmp_path / "estimated.yaml") == model.schema_

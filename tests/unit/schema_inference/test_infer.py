@@ -1,4 +1,4 @@
-"""A schema from an outline: what is bought, at which price, and what is refused."""
+"""A schema from an outline: what is estimated, at which price, and what is refused."""
 
 import csv
 import dataclasses
@@ -55,7 +55,7 @@ PAID = {"loss": 0.5, "delta_share": 1e-8}
 NO_NOISE = FakeNoise(strength=0)
 
 
-def bought(columns, given=None, *, drop=(), noise=NO_NOISE, account=None, **paid):
+def estimated(columns, given=None, *, drop=(), noise=NO_NOISE, account=None, **paid):
     source = open_source(pa.table(columns) if isinstance(columns, dict) else columns)
     outline = PartialSchema.from_schema(given).complete_columns(source.names, drop=drop)
     account = Account() if account is None else account
@@ -78,7 +78,7 @@ def holds(column, low, high):
 
 
 def test_a_frame_without_any_schema():
-    schema = bought(TABLE, {"label": "grade"}, drop=["smoker"]).schema
+    schema = estimated(TABLE, {"label": "grade"}, drop=["smoker"]).schema
     assert [type(column) for column in schema.columns] == [
         *(Integer, Float, Float, Categorical, Categorical)
     ]
@@ -89,17 +89,17 @@ def test_a_frame_without_any_schema():
     assert free.decimals is None
     assert ward.values == ("eye", "heart", "lung", "other") or ward.other == "heart"
     assert (grade.values, schema.label) == ((1, 2, 3), "grade")
-    assert all(column.source is Source.BOUGHT for column in schema.columns)
+    assert all(column.source is Source.ESTIMATED for column in schema.columns)
 
 
 def test_text_reads_as_what_its_cells_are(tmp_path):
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
-    schema = bought(written(tmp_path / "rows.csv", text), {"label": "grade"}).schema
+    schema = estimated(written(tmp_path / "rows.csv", text), {"label": "grade"}).schema
     kinds = [*(Integer, Float, Float, Categorical, Boolean, Categorical)]
     assert [type(column) for column in schema.columns] == kinds
     assert schema["grade"].values == (1, 2, 3)
-    assert schema.fields_bought[:3] == ("age.type", "age.min", "age.max")
-    assert "smoker.type" in schema.fields_bought
+    assert schema.fields_estimated[:3] == ("age.type", "age.min", "age.max")
+    assert "smoker.type" in schema.fields_estimated
 
 
 def test_under_noise_a_schema_comes_out_that_every_row_fits(tmp_path):
@@ -116,7 +116,7 @@ def test_a_whole_schema_costs_nothing():
     account = Account()
     whole = Schema((Boolean("smoker"), Integer("age", 0, 120)))
     columns = {name: TABLE[name] for name in ("smoker", "age")}
-    assert bought(columns, whole, account=account).schema == whole
+    assert estimated(columns, whole, account=account).schema == whole
     assert plan_spend(PartialSchema.from_schema(whole), **PAID) is None
     assert account.authorized == ()
 
@@ -133,9 +133,9 @@ STORED = {
 @pytest.mark.parametrize("storage", STORED)
 def test_booleans_are_told_by_their_cells_whatever_stores_them(storage):
     account = Account()
-    made = bought({"smoker": STORED[storage]}, account=account)
+    made = estimated({"smoker": STORED[storage]}, account=account)
     assert isinstance(made.schema["smoker"], Boolean)
-    assert made.schema.fields_bought == ("smoker.type",)
+    assert made.schema.fields_estimated == ("smoker.type",)
     assert [item.name for item in account.spent] == ["kinds of columns"]
 
 
@@ -149,14 +149,14 @@ INSTANTS = {
 
 @pytest.mark.parametrize("storage", INSTANTS)
 def test_instants_are_told_by_their_cells_whatever_stores_them(storage):
-    column = bought({"seen": np.repeat(INSTANTS[storage], 2000)}).schema["seen"]
+    column = estimated({"seen": np.repeat(INSTANTS[storage], 2000)}).schema["seen"]
     assert isinstance(column, Datetime)
-    assert column.bought == ("type", "min", "max")
+    assert column.estimated == ("type", "min", "max")
     assert column.min <= dt.datetime(2024, 3, 31, 18, 30)
     assert column.max >= dt.datetime(2024, 3, 31, 20)
 
 
-def test_declared_fields_stay_and_the_rest_is_bought():
+def test_declared_fields_stay_and_the_rest_is_estimated():
     given = {
         "columns": [
             {"name": "age", "type": "integer", "min": 5},
@@ -164,12 +164,12 @@ def test_declared_fields_stay_and_the_rest_is_bought():
             {"name": "ward", "type": "categorical", "values": ["none", "eye"], "open": True},
         ]
     }
-    made = bought({name: TABLE[name] for name in ("age", "bmi", "ward")}, given)
+    made = estimated({name: TABLE[name] for name in ("age", "bmi", "ward")}, given)
     age, bmi, ward = made.schema.columns
     assert (age.min, bmi.max, bmi.decimals) == (5, 60.0, 1)
     assert ward.values[:2] == ("none", "eye")
     assert {"heart", "lung"} < set(ward.values)
-    assert made.schema.fields_bought == (*("age.max", "bmi.min", "ward.values", "ward.other"),)
+    assert made.schema.fields_estimated == (*("age.max", "bmi.min", "ward.values", "ward.other"),)
 
 
 NEIGHBOURS = [
@@ -199,26 +199,26 @@ OUTLINES = [
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("given", OUTLINES)
 @pytest.mark.parametrize("as_text", [False, True])
-def test_the_price_is_kept_whatever_is_bought(neighbours, given, as_text, tmp_path):
+def test_the_price_is_kept_whatever_is_estimated(neighbours, given, as_text, tmp_path):
     text = {name: [str(cell) for cell in cells] for name, cells in TABLE.items()}
     columns = written(tmp_path / "rows.csv", text) if as_text else TABLE
     account, users = Account(), None
     if neighbours.is_user_level:
         ids = pa.table({"id": np.arange(ROWS_IN_ALL)})
         users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
-    bought(columns, given, account=account, neighbours=neighbours, users=users)
+    estimated(columns, given, account=account, neighbours=neighbours, users=users)
     source = open_source(columns if as_text else pa.table(columns))
     outline = PartialSchema.from_schema(given).complete_columns(source.names)
     planned = plan_spend(outline, neighbours=neighbours, **PAID)
-    for bill in (account.spent, (planned,)):
-        loss = sum(neighbours.squared_distance * item.loss for item in bill)
+    for spends in (account.spent, (planned,)):
+        loss = sum(neighbours.squared_distance * item.loss for item in spends)
         assert 0.99 * PAID["loss"] < loss <= PAID["loss"]
-        assert compute_release_delta(bill, neighbours) <= PAID["delta_share"]
+        assert compute_release_delta(spends, neighbours) <= PAID["delta_share"]
 
 
-def test_the_bill_composes():
+def test_the_spends_composes():
     account = Account()
-    bought(TABLE, account=account)
+    estimated(TABLE, account=account)
     epsilon = compose_epsilon(account.spent, 1e-6, ROW_LEVEL)
     assert 0 < epsilon < 5
     assert len({item.name for item in account.spent}) == len(account.spent) == 4
@@ -228,7 +228,7 @@ def test_a_column_that_needs_no_more_leaves_its_part_to_the_others(tmp_path):
     def sigma(column):
         text = {"age": TABLE["age"], "more": TABLE[column]}
         account = Account()
-        bought(written(tmp_path / f"{column}.csv", text), account=account)
+        estimated(written(tmp_path / f"{column}.csv", text), account=account)
         return {item.name: item.sigma for item in account.spent}["bounds, powers of two"]
 
     assert sigma("smoker") < sigma("grade")
@@ -236,7 +236,7 @@ def test_a_column_that_needs_no_more_leaves_its_part_to_the_others(tmp_path):
 
 def test_a_constant_column():
     account = Account()
-    made = bought({"seven": [7] * 500, "one": [1.5] * 500}, account=account)
+    made = estimated({"seven": [7] * 500, "one": [1.5] * 500}, account=account)
     seven, one = made.schema.columns
     assert holds(seven, 7, 7)
     assert holds(one, 1.5, 1.5)
@@ -266,9 +266,9 @@ def test_a_constant_column():
         ),
     ],
 )
-def test_what_can_not_be_bought_is_refused_with_what_to_declare(columns, given, message):
+def test_what_can_not_be_estimated_is_refused_with_what_to_declare(columns, given, message):
     with pytest.raises((SchemaError, DataError), match=message) as caught:
-        bought(columns, given)
+        estimated(columns, given)
     assert SECRET not in str(caught.value)
     assert "500" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -284,11 +284,11 @@ def test_what_can_not_be_bought_is_refused_with_what_to_declare(columns, given, 
         (["a"] * 700 + [None] * 700, {"type": "categorical"}),
     ],
 )
-def test_a_bought_type_says_whether_cells_are_empty(cells, expected):
-    column = bought({"x": cells}).schema["x"]
+def test_an_estimated_type_says_whether_cells_are_empty(cells, expected):
+    column = estimated({"x": cells}).schema["x"]
     found = column.to_dict()
     assert column.nullable
-    assert "nullable" in column.bought
+    assert "nullable" in column.estimated
     assert expected.items() <= {**found, "values": found.get("values", [])[:1]}.items()
     assert "" not in found.get("values", [])
 
@@ -310,7 +310,7 @@ def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkey
 
 
 def test_a_label_of_text_gets_no_class_of_its_own_for_others():
-    made = bought({"ward": TABLE["ward"], "age": TABLE["age"]}, {"label": "ward"})
+    made = estimated({"ward": TABLE["ward"], "age": TABLE["age"]}, {"label": "ward"})
     assert made.schema.class_names == ("eye", "heart", "lung")
     assert made.schema["ward"].other == "heart"
     assert any("'ward' that are not listed count as the most common" in n for n in made.notes)
@@ -318,17 +318,17 @@ def test_a_label_of_text_gets_no_class_of_its_own_for_others():
 
 def test_others_are_a_value_of_their_own_only_if_there_are_any():
     rare = np.where(np.arange(ROWS_IN_ALL) % 10 == 0, np.arange(ROWS_IN_ALL).astype(str), "usual")
-    made = bought({"sex": np.where(TABLE["smoker"], "f", "m"), "rare": np.char.add("r", rare)})
+    made = estimated({"sex": np.where(TABLE["smoker"], "f", "m"), "rare": np.char.add("r", rare)})
     assert made.schema["sex"].values == ("f", "m")
     assert made.schema["rare"].values == ("rusual", "other")
 
 
 def test_notes_say_how_accurate_it_is_and_nothing_exact():
-    made = bought(TABLE, noise=FakeNoise(seed=0))
+    made = estimated(TABLE, noise=FakeNoise(seed=0))
     text = " ".join(made.notes)
-    assert "types bought for 'age', 'bmi', 'free', 'ward', 'smoker', 'grade'" in text
-    assert "values bought for 'ward'" in text
-    assert "bounds bought for" in text
+    assert "types estimated for 'age', 'bmi', 'free', 'ward', 'smoker', 'grade'" in text
+    assert "values estimated for 'ward'" in text
+    assert "bounds estimated for" in text
     assert SECRET not in text
     assert f"{ROWS_IN_ALL:,}" not in text
 
@@ -336,29 +336,29 @@ def test_notes_say_how_accurate_it_is_and_nothing_exact():
 @pytest.mark.parametrize("wrong", [{"loss": 0}, {"delta_share": 0}, {"delta_share": 1}])
 def test_a_price_that_pays_for_nothing_is_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
-        bought(TABLE, **wrong)
+        estimated(TABLE, **wrong)
 
 
 def test_notes_stay_short_with_many_columns():
-    notes = bought({f"c{place}": [1, 2] * 500 for place in range(30)}).notes
+    notes = estimated({f"c{place}": [1, 2] * 500 for place in range(30)}).notes
     assert "'c7' and 22 more columns" in notes[0]
 
 
 def test_the_order_of_rows_changes_nothing():
     order = RNG.permutation(ROWS_IN_ALL)
     shuffled = {name: cells[order] for name, cells in TABLE.items()}
-    assert bought(TABLE).schema == bought(shuffled).schema
+    assert estimated(TABLE).schema == estimated(shuffled).schema
 
 
 def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch, tmp_path):
     """They are charged for as if they had been asked for."""
     first, again = Account(), Account()
 
-    def bought_in_folder(account):
+    def estimated_in_folder(account):
         with closing(RunFolder(tmp_path / "run", RunInfo.begin_run(0), {})) as folder:
             folder.check_fingerprint("of the table")
             journal = MeasurementJournal(account, folder)
-            return bought(
+            return estimated(
                 TABLE,
                 {"label": "grade"},
                 account=account,
@@ -366,9 +366,9 @@ def test_answers_can_be_remembered_and_are_not_asked_for_again(monkeypatch, tmp_
                 journal=journal,
             )
 
-    made = bought_in_folder(first)
+    made = estimated_in_folder(first)
     monkeypatch.setattr(FrameSource, "batches", lambda *_: pytest.fail("a row was read"))
-    assert bought_in_folder(again) == made
+    assert estimated_in_folder(again) == made
     assert again.spent == first.spent
 
 
@@ -379,13 +379,13 @@ def test_users_count_once_however_many_rows_they_have():
     users = limit_contributions(
         [pa.table({"id": ids})], column="id", max_rows=9, seed=0, scale=FIXED_POINT
     )
-    by_user = bought(columns, users=users, neighbours=NeighboringRelation(max_rows=9))
+    by_user = estimated(columns, users=users, neighbours=NeighboringRelation(max_rows=9))
     assert by_user.schema["ward"].values == ("eye", "other")
-    assert SECRET in bought(columns).schema["ward"].values
+    assert SECRET in estimated(columns).schema["ward"].values
 
 
-def test_a_bought_schema_is_a_file_like_any_other(tmp_path):
-    schema = bought(TABLE).schema
+def test_an_estimated_schema_is_a_file_like_any_other(tmp_path):
+    schema = estimated(TABLE).schema
     schema.save(tmp_path / "schema.yaml")
     assert Schema.load(tmp_path / "schema.yaml") == schema
     assert PartialSchema.from_schema(tmp_path / "schema.yaml").missing == ()

@@ -52,6 +52,7 @@ FEWEST_ROWS = 20
 # Judgements, chosen on tables that are known to be bad or honest: tests/support/bad_tables.py.
 WORST_COLUMN = 0.9
 MISSED_SHARE, MISSED_ROWS = 0.01, 20
+ALL_KEPT = 0.995  # 100% once it is rounded
 PAIRS, LEARNED, COVERAGE = (0.6, 0.3), (0.7, 0.4), (0.85, 0.6)
 DETACHED = 0.1
 HIGH, HARDLY, BELOW_FLOOR = 3, 0.1, 0.75

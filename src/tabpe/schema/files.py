@@ -42,7 +42,16 @@ SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_JSON = 16 * 2**20
 LARGEST_YAML = 4 * 2**20  # takes about ten seconds to parse
 GAP_KEYS = ("open", "top")
-_SCHEMA_KEYS = ("label", "label_cuts", "label_classes", "label_rare", "columns", "rules")
+_SCHEMA_KEYS = (
+    "label",
+    "label_cuts",
+    "label_classes",
+    "label_rare",
+    "format",
+    "columns",
+    "rules",
+)
+DROP = "drop"
 
 
 def read_schema_file(path: Path) -> Mapping[str, Any]:
@@ -78,6 +87,8 @@ def schema_from_dict(
     build: Callable[..., T],
     plain: Mapping[str, Any],
     column: Callable[[Mapping[str, Any]], Any] | None = None,
+    *,
+    keep_dropped: bool = False,
 ) -> T:
     """Build a schema from the plain values of a schema file; errors name what does not fit.
 
@@ -85,6 +96,7 @@ def schema_from_dict(
         build: Takes the columns, and all other keys that are given.
         plain: The plain values.
         column: Parses the entry of a column; None for columns without gaps.
+        keep_dropped: Whether `build` takes the names of the columns that are marked `drop`.
     """
     if not isinstance(plain, Mapping):
         raise SchemaError("a schema is a mapping with the keys columns and label.")
@@ -99,8 +111,20 @@ def schema_from_dict(
     for number, entry in enumerate(columns, start=1):
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise SchemaError(f"columns: entry {number} has no name.")
-    parsed = tuple(map(column or _parse_column, columns))
-    return build(parsed, **head)
+    dropped = tuple(entry["name"] for entry in columns if _is_dropped(entry))
+    parsed = tuple(map(column or _parse_column, (e for e in columns if DROP not in e)))
+    return build(parsed, **head, **({"drop": dropped} if keep_dropped else {}))
+
+
+def _is_dropped(entry: Mapping[str, Any]) -> bool:
+    """Whether a column is marked as left out; refuse fields that would have no meaning then."""
+    if DROP not in entry:
+        return False
+    where = f"column {shown(entry['name'])}"
+    refuse_unknown(f"{where} with {DROP}", entry, ("name", DROP))
+    if not isinstance(entry[DROP], (str, bool)) or entry[DROP] is False:
+        raise SchemaError(f"{where}: drop={shown(entry[DROP])}: expected true, or the reason.")
+    return True
 
 
 def parse_type_and_fields(

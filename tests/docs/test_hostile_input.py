@@ -7,7 +7,7 @@ import pytest
 
 from tabpe._utils import serialization, yaml12
 from tabpe.evolution.constraint_repair import MOST_WORK
-from tabpe.io import Limits, files, text_streams
+from tabpe.io import Limits, text_streams
 from tabpe.schema import files as schema_files
 from tabpe.schema.constraints.check import MOST_OPERATIONS
 

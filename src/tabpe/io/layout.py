@@ -1,4 +1,4 @@
-"""Detect how a text file is laid out: encoding, delimiter, quotes, comments, lines above the header.
+"""Detect how a text file is laid out: encoding, delimiter, quotes, comments, where it begins.
 
 Privacy: what is detected here was read from the table. So a `TableFormat` that comes from here is
 marked as taken from the data, like every drafted field. Only `tabpe schema init` calls this: a run
@@ -28,7 +28,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 _COMMENTS = ("#", "%")
 _UTF16_SHARE = 0.3
 _FEW_QUOTES = 3
-_JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_JAPANESE_WORD = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2,}")
+_FEWEST_WORDS = 2
 
 
 def detect_layout(path: str | Path, limits: Limits | None = None) -> TableFormat | None:
@@ -47,6 +48,7 @@ def detect_layout(path: str | Path, limits: Limits | None = None) -> TableFormat
         >>> _ = file.write_bytes("Gr\xf6\xdfe;Gewicht\n1,82;80,5\n1,75;71\n".encode("cp1252"))
         >>> detect_layout(file).to_dict()
         {'delimiter': ';', 'encoding': 'windows-1252', 'source': 'data'}
+        >>> folder.cleanup()
     """
     limits = limits or Limits.from_environment()
     file = list_files(path)[0]
@@ -85,10 +87,10 @@ def detect_encoding(sample: bytes) -> str:
         return "utf-16-be"
     if _decodes(sample, "utf-8"):
         return "utf-8"
-    if _decodes(sample, "cp932") and _JAPANESE.search(sample.decode("cp932", "ignore")):
-        text = sample.decode("cp932", "ignore")
-        # Accented letters of Europe, two at a time, are rare characters there.
-        if len(_JAPANESE.findall(text)) * 2 > sum(not one.isascii() for one in text):
+    # Accented letters of Europe are single characters there, never words.
+    if _decodes(sample, "cp932"):
+        words = _JAPANESE_WORD.findall(sample.decode("cp932", "ignore"))
+        if len(words) >= _FEWEST_WORDS:
             return "cp932"
     return "windows-1252" if _decodes(sample, "windows-1252") else "latin-1"
 

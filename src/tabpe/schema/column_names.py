@@ -26,29 +26,27 @@ _WORDS = {
 }
 _REASONS = {word: reason for reason, words in _WORDS.items() for word in words.split()}
 _NAME_WORDS = {"name", "names"}
-_OF_PERSONS = set(
-    [
-        "patient",
-        "customer",
-        "client",
-        "person",
-        "user",
-        "employee",
-        "full",
-        "first",
-        "last",
-        "family",
-        "given",
-        "student",
-        "member",
-        "doctor",
-        "physician",
-        "contact",
-        "kunde",
-        "kunden",
-        "mitarbeiter",
-    ]
-)
+_OF_PERSONS = {
+    "patient",
+    "customer",
+    "client",
+    "person",
+    "user",
+    "employee",
+    "full",
+    "first",
+    "last",
+    "family",
+    "given",
+    "student",
+    "member",
+    "doctor",
+    "physician",
+    "contact",
+    "kunde",
+    "kunden",
+    "mitarbeiter",
+}
 _ID_WORDS = {"id", "nr", "no", "number", "nummer", "key", "code", "ref", "uuid", "num"}
 _PERSON_WORDS = _OF_PERSONS | {"subject", "case", "household", "account"}
 

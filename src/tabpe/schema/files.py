@@ -69,18 +69,46 @@ def read_schema_file(path: Path) -> Mapping[str, Any]:
         raise SchemaError(f"{path}: not UTF-8 text: save it as UTF-8.") from None
 
 
-def write_schema_file(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
-    """Write plain values to a schema file, atomically."""
+def write_schema_file(
+    path: Path,
+    plain: Mapping[str, Any],
+    *,
+    comment: str = "",
+    notes: Mapping[str, str] | None = None,
+    tail: str = "",
+) -> None:
+    """Write plain values to a schema file, atomically.
+
+    Args:
+        path: The file, .yaml or .json.
+        plain: The plain values.
+        comment: A comment at the top of a YAML file.
+        notes: Comments above columns in a YAML file, by name.
+        tail: A comment at the end of a YAML file.
+    """
     _check_suffix(path)
     if path.suffix == ".json":
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
     else:
-        head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-
-        from tabpe._utils import yaml12
-
-        text = head + yaml12.dump(plain)
+        text = _format_comment(comment) + _format_yaml(plain, notes or {}) + _format_comment(tail)
     atomic.write_text(path, text)
+
+
+def _format_yaml(plain: Mapping[str, Any], notes: Mapping[str, str]) -> str:
+    from tabpe._utils import yaml12
+
+    columns = plain.get("columns")
+    if not notes or not columns:
+        return yaml12.dump(plain)
+    head = {key: value for key, value in plain.items() if key != "columns"}
+    text = (yaml12.dump(head) if head else "") + "columns:\n"
+    for entry in columns:
+        text += _format_comment(notes.get(entry["name"], "")) + yaml12.dump([entry])
+    return text
+
+
+def _format_comment(comment: str) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
 
 
 def schema_from_dict(
@@ -146,6 +174,9 @@ def parse_type_and_fields(
         raise SchemaError(f"{where}: type={shown(given)}: {hint}")
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
+    if kind is Categorical and isinstance(fields.get("values"), str):
+        named = Categorical(fields["name"], fields["values"], fields.get("other"))
+        fields["values"] = list(named.values)
     if "invalid" in fields and fields["invalid"] is None:
         fields["invalid"] = "null"  # null is a keyword of YAML and JSON
     return kind, {**fields, "source": parse_source(where, fields.get("source", "public"))}

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
-from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema.columns import LINEAR, Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.constraints.check import (
     MOST_OPERATIONS,
     Constraint,
@@ -413,7 +413,7 @@ class Schema:
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.DATA
-            for name in self._list_fields(column)
+            for name in [*self._list_fields(column), *_list_drafted(column)]
         )
         return (*fields, *(() if self.format is None else self.format.fields_from_data))
 
@@ -493,6 +493,15 @@ class Schema:
     def save(self, path: str | Path, *, comment: str = "") -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file."""
         files.write_schema_file(Path(path), self.to_dict(), comment=comment)
+
+
+def _list_drafted(column: Column) -> list[str]:
+    """Return the fields that a draft may set beside the domain."""
+    bent = getattr(column, "scale", LINEAR) != LINEAR
+    return [
+        *(["scale"] if bent else []),
+        *(["ordered"] if getattr(column, "ordered", False) else []),
+    ]
 
 
 def _make_unique_name(name: str, others: tuple[str, ...]) -> str:

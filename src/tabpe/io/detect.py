@@ -443,6 +443,8 @@ def _draft_cells(
     """Return what the cells of a column seem to be; the first kind that fits."""
     if not cells.rows:
         return _leave_out(cells.name, "no value at all")
+    if set(cells.texts) == {"\N{REPLACEMENT CHARACTER}"}:
+        return _leave_out(cells.name, "lists or other nested values")
     if order is not None:
         listed = tuple(value for value in order if isinstance(value, (str, int)))
         return _keep(
@@ -719,9 +721,10 @@ def _find_affixes(cells: _Cells) -> tuple[str, str] | None:
     if len(prefixes) > 1 or len(suffixes) > 1:
         return None
     prefix, suffix = next(iter(prefixes), ""), next(iter(suffixes), "")
-    # A letter before or after digits is a code, such as B12.
-    letters = [len(one) == 1 and one.isalpha() for one in (prefix, suffix)]
-    return None if any(letters) or _are_glued(cells.texts) else (prefix, suffix)
+    # A letter right before or after digits is a code, such as B12 or 7A; after a blank it is a unit.
+    tailed = [text for text in cells.texts if re.search(r"[0-9][A-Za-z]$", text.strip())]
+    codes = len(prefix) == 1 and prefix.isalpha() and prefix.isascii()
+    return None if codes or tailed or _are_glued(cells.texts) else (prefix, suffix)
 
 
 def _are_glued(texts: Sequence[str]) -> bool:

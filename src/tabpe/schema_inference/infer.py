@@ -557,7 +557,8 @@ def count_most_histograms(partial_schema: PartialSchema) -> int:
     """Return how many histograms the estimates may take, before a row is read.
 
     Example:
-        >>> count_most_histograms(PartialSchema.from_schema(None).complete_columns(["age"], estimate=None))
+        >>> partial = PartialSchema.from_schema(None).complete_columns(["age"], estimate=None)
+        >>> count_most_histograms(partial)
         3
     """
     unknown = sum(sketch.kind is None for sketch in partial_schema.columns)

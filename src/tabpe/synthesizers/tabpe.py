@@ -470,6 +470,7 @@ class TabPE(Fitted):
             >>> model.outline_schema(pa.table({"age": [31, 58], "notes": ["a", "b"]})).missing
             ('age.type',)
         """
+        check_options(self)
         declared = PartialSchema.from_schema(schema)
         with use_source(data, reading=TableReading(declared.format)) as source:
             return self._resolve_domain(source, declared)

@@ -1,3 +1,4 @@
+# ruff: noqa: PERF401 (rows read better one after the other)
 """Messy exports as people have them, each with the types that its columns have.
 
 Every export is generated from a seed. `kinds` are the right types, `drop` among them; a type may
@@ -67,7 +68,20 @@ FAMILIES = ("Müller", "Weiß", "Schäfer", "Groß", "Krüger", "Böhm", "Öztü
 def german_hospital() -> MessyExport:
     rng = random.Random(1)
     rows = [
-        ["Patient_ID", "Name", "Geburtsdatum", "Aufnahme", "Entlassung", "PLZ", "Kosten", "Raucher", "Alter", "Station", "Schmerz", "Befund"]
+        [
+            "Patient_ID",
+            "Name",
+            "Geburtsdatum",
+            "Aufnahme",
+            "Entlassung",
+            "PLZ",
+            "Kosten",
+            "Raucher",
+            "Alter",
+            "Station",
+            "Schmerz",
+            "Befund",
+        ]
     ]
     for _ in range(ROWS):
         start = day(rng)

@@ -612,6 +612,8 @@ def _choose_marks(columns: Any, layout: TableFormat | None) -> tuple[str, str | 
     """Return the decimal mark and the thousands mark that the numbers of a table have."""
     comma = point = 0.0
     for cells in columns:
+        if not cells.texts:
+            continue
         written = [text for text in cells.texts[:_SAMPLED] if _AFFIXED.fullmatch(text.strip())]
         if len(written) < len(cells.texts[:_SAMPLED]) / 2 or _are_glued(written):
             continue
@@ -721,7 +723,7 @@ def _find_affixes(cells: _Cells) -> tuple[str, str] | None:
     if len(prefixes) > 1 or len(suffixes) > 1:
         return None
     prefix, suffix = next(iter(prefixes), ""), next(iter(suffixes), "")
-    # A letter right before or after digits is a code, such as B12 or 7A; after a blank it is a unit.
+    # A letter right before or after digits is a code, such as B12; after a blank it is a unit.
     tailed = [text for text in cells.texts if re.search(r"[0-9][A-Za-z]$", text.strip())]
     codes = len(prefix) == 1 and prefix.isalpha() and prefix.isascii()
     return None if codes or tailed or _are_glued(cells.texts) else (prefix, suffix)

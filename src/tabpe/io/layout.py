@@ -28,8 +28,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 _COMMENTS = ("#", "%")
 _UTF16_SHARE = 0.3
 _FEW_QUOTES = 3
-_JAPANESE_WORD = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2,}")
-_FEWEST_WORDS = 2
+_KANA, _KANJI_WORD = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]{2,}")
+_FEWEST, _FOREIGN_SHARE = 2, 0.3
 
 
 def detect_layout(path: str | Path, limits: Limits | None = None) -> TableFormat | None:
@@ -87,12 +87,18 @@ def detect_encoding(sample: bytes) -> str:
         return "utf-16-be"
     if _decodes(sample, "utf-8"):
         return "utf-8"
-    # Accented letters of Europe are single characters there, never words.
-    if _decodes(sample, "cp932"):
-        words = _JAPANESE_WORD.findall(sample.decode("cp932", "ignore"))
-        if len(words) >= _FEWEST_WORDS:
-            return "cp932"
+    if _decodes(sample, "cp932") and _looks_japanese(sample):
+        return "cp932"
     return "windows-1252" if _decodes(sample, "windows-1252") else "latin-1"
+
+
+def _looks_japanese(sample: bytes) -> bool:
+    """Whether bytes are words of Japanese, and not accented letters of Europe, two at a time."""
+    text = sample.decode("cp932", "ignore")
+    if len(_KANA.findall(text)) >= _FEWEST:
+        return True
+    foreign = sum(byte > 127 for byte in sample) / len(sample)  # noqa: PLR2004 (beyond ASCII)
+    return foreign > _FOREIGN_SHARE and len(_KANJI_WORD.findall(text)) >= _FEWEST
 
 
 def _count_share(sample: bytes) -> float:

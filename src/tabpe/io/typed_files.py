@@ -133,9 +133,8 @@ class ExcelFile(TypedFile):
         header = _list_header(rows[0]) if rows else []
         indices = [header.index(name) for name in names]
         for row in rows[1:]:
-            cells = [row[index] for index in indices]
-            if any(cell not in ("", None) for cell in row):
-                yield cells
+            if not _is_blank_row(row):
+                yield [None if row[index] == "" else row[index] for index in indices]
 
     def _read_sheet(self) -> list[list[Any]]:
         """Return the rows of the sheet, from the header on."""

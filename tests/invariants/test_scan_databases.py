@@ -24,6 +24,8 @@ RUNS = {
         "--private-schema",
         "--estimate-columns",
         "all",
+        "--estimate-columns",
+        "note",
         "--label",
         "ill",
         "--drop",
@@ -98,7 +100,10 @@ def test_what_fails_shows_neither_password_nor_cell(scene, database, kind):
     error = scene.fit(SqlTable(address, name, query=query), run_dir="run")
     if kind == "a query that quotes a cell":
         error = scene.fit(
-            SqlTable(address, query=query), schema="private", estimate_columns="all", label="ill"
+            SqlTable(address, query=query),
+            schema="private",
+            estimate_columns=["all", "note"],
+            label="ill",
         )
     assert isinstance(error, DataError)
     assert scene.leaks() == []

@@ -101,7 +101,7 @@ def no_noise_in_a_purchase(scene, patch):
         table(),
         None,
         schema="private",
-        estimate_columns="all",
+        estimate_columns=["all", "note"],
         label="ill",
         drop=["person"],
         run_dir="run",
@@ -110,7 +110,14 @@ def no_noise_in_a_purchase(scene, patch):
 
 def purchase_that_tells_all_values(scene, patch):
     patch.setattr("tabpe.measurement.raw_columns.compute_release_threshold", lambda *_: -1e9)
-    scene.fit(table(), None, schema="private", estimate_columns="all", label="ill", drop=["person"])
+    scene.fit(
+        table(),
+        None,
+        schema="private",
+        estimate_columns=["all", "note"],
+        label="ill",
+        drop=["person"],
+    )
 
 
 def no_noise_in_an_appraisal(scene, patch):

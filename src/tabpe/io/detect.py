@@ -183,6 +183,8 @@ _AFFIXED = re.compile(
     r"\(?[-+−]?\s*(?P<prefix>[^\d\s.,()+−-][^\d.,()+−-]*?)?\s*[-+−]?[\d.,'’  ]*\d[\d.,]*-?"  # noqa: RUF001
     r"\s*(?P<suffix>[^\d\s.,()-][^\d()]*?)?\)?"
 )
+# Whatever such columns hold, and however often, it tells who a row is about.
+_OF_PERSONS = ("names of persons", "e-mail addresses", "phone numbers", "addresses")
 _WITH_COMMA = re.compile(r"\d+(?:\.\d{3})*,(?:\d{1,2}|\d{4,})")
 _WITH_POINT = re.compile(r"\d+(?:,\d{3})*\.(?:\d{1,2}|\d{4,})")
 _SAMPLED = 1000
@@ -483,11 +485,15 @@ def _draft_personal(cells: _Cells) -> DraftedColumn | None:  # noqa: PLR0911 (on
     if _look_like_ids(cells):
         return _leave_out(cells.name, "ids", "type: id numbers the synthetic rows")
     wordy = cells.is_text and _are_words(cells)
+    if reason in _OF_PERSONS and cells.distinct > 2:  # noqa: PLR2004 (yes and no)
+        return _leave_out(cells.name, reason)
     if reason and many and spread > 0.02 and (wordy or reason == "ids"):  # noqa: PLR2004
         return _leave_out(cells.name, reason)
     if cells.is_text and many and spread > 0.2 and wordy and _is_long(cells):  # noqa: PLR2004
         return _leave_out(cells.name, "free text", "derive a column of a few values")
-    if cells.is_text and many and spread > 0.3 and cells.share(_PERSON.fullmatch) > 0.9:  # noqa: PLR2004
+    # Persons with several rows repeat, so their names do too.
+    wide = cells.distinct > _LISTED or spread > 0.3  # noqa: PLR2004
+    if cells.is_text and many and wide and cells.share(_PERSON.fullmatch) > 0.9:  # noqa: PLR2004
         return _leave_out(cells.name, "names of persons or places", "list the values to keep it")
     return None
 
@@ -505,7 +511,7 @@ def _is_long(cells: _Cells) -> bool:
 def _look_like_phones(cells: _Cells) -> bool:
     digits = [sum(map(str.isdigit, text)) for text in cells.texts]
     marked = cells.share(lambda text: any(mark in text for mark in "+/() -"))
-    return marked > 0.5 and float(np.median(digits)) >= 8 and cells.distinct > cells.rows / 2  # noqa: PLR2004
+    return marked > 0.5 and float(np.median(digits)) >= 8 and cells.distinct > _FEW  # noqa: PLR2004
 
 
 def _look_like_ids(cells: _Cells) -> bool:

@@ -109,5 +109,5 @@ def refuse_personal_names(names: Iterable[str]) -> None:
             raise SchemaError(
                 f"column {name!r}: holds {reason}, by its name: these can not be estimated: drop "
                 f"it (--drop), or, if it holds something else, name it in the schema or in "
-                f"estimate_columns."
+                f"estimate_columns (--estimate-columns)."
             )

@@ -23,6 +23,8 @@ from tabpe.schema.schema import Schema, check_constraint_texts
 from tabpe.schema.table_format import TableFormat
 from tabpe.schema.temporal import Date, Datetime, Time
 
+ALL_COLUMNS = "all"
+
 
 def check_top(
     name: str, kind: type[Column] | None, fields: Mapping[str, Any], top: Any, *, is_open: bool
@@ -282,13 +284,17 @@ class PartialSchema:
         Args:
             table: The names of the columns, which are public.
             drop: Columns to leave out, such as names and ids.
-            estimate: Columns that are not declared and are estimated; None for all of them.
+            estimate: Columns that are not declared and are estimated. `all`, or None, stands for
+                all of them; those beside it are estimated whatever their names say.
 
         Raises:
             SchemaError: If nothing is named, or a name says that a column can not be estimated.
         """
+        takes_all = estimate is None or ALL_COLUMNS in estimate
+        estimate = [name for name in estimate or () if name != ALL_COLUMNS]
         mentioned = {column.name: column for column in self.columns}
-        declared = {*mentioned, *self.labels, *drop, *(estimate or ())}
+        named = {*mentioned, *self.labels, *estimate}
+        declared = {*named, *drop}
         if declared.isdisjoint(table):
             _refuse_cells(table)
         left_out = {*drop, *self.drop}
@@ -297,16 +303,16 @@ class PartialSchema:
             ("drop", drop, table),
             ("column", mentioned, kept),
             ("label", self.labels, kept),
-            ("estimate_columns:", estimate or (), kept),
+            ("estimate_columns:", estimate, kept),
         ):
             for name in names:
                 if name not in known:
                     hint = column_hint(name, known, declared)
                     raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
-        if estimate is None:
-            refuse_personal_names([name for name in kept if name not in {*mentioned, *self.labels}])
+        if takes_all:
+            refuse_personal_names([name for name in kept if name not in named])
         else:
-            kept = [name for name in kept if name in {*mentioned, *self.labels, *estimate}]
+            kept = [name for name in kept if name in named]
         if not kept:
             raise SchemaError(
                 "schema: names no column, and a column that is not named is left out: name columns "

@@ -604,9 +604,6 @@ def choose_schema(own: Any, given: Any) -> Any:
     return own
 
 
-ALL_COLUMNS = "all"
-
-
 def make_partial_schema(
     given: PartialSchema | Schema | Mapping[str, Any] | str | Path | None,
     label: str | Sequence[str] | None,
@@ -632,15 +629,15 @@ def make_partial_schema(
     )
 
 
-def _parse_estimated_columns(given: Any) -> tuple[str, ...] | None:
-    """Return the names of columns to estimate; None for all of them."""
+def _parse_estimated_columns(given: Any) -> tuple[str, ...]:
+    """Return the names of columns to estimate; `all` among them stands for all."""
     names = (given,) if isinstance(given, str) else given
     listed = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
     if not listed:
         raise ParameterError(
             f"estimate_columns={given!r}: expected 'all', or a list of names of columns."
         )
-    return None if tuple(names) == (ALL_COLUMNS,) else tuple(names)
+    return tuple(names)
 
 
 def declare_classes(

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "how-to"
 PAGE = (FOLDER / "messy-export.md").read_text()
 COMMANDS = re.findall(r"```sh\n(.*?)\n```", PAGE, re.DOTALL)
 MOST_COMMANDS = 12
-ROWS = 12_000
+ROWS = 8_000
 
 
 def edit(path: Path) -> None:

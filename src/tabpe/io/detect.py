@@ -954,9 +954,8 @@ def _list_frame_orders(data: Any) -> dict[str, tuple[Any, ...]]:
             if getattr(kind, "ordered", False)
         }
     if library == "polars" and hasattr(data, "schema"):
-        listed = {name: getattr(kind, "categories", None) for name, kind in data.schema.items()}
-        named = {n: kind for n, kind in data.schema.items() if type(kind).__name__ == "Enum"}
-        return {name: tuple(listed[name] or ()) for name in named}
+        kinds = {name: kind for name, kind in data.schema.items() if type(kind).__name__ == "Enum"}
+        return {name: tuple(kind.categories) for name, kind in kinds.items()}
     return {}
 
 

@@ -17,7 +17,7 @@ _WORDS = {
     "phone numbers": "phone telephone telefon tel mobile handy fax telefono portable phonenumber",
     "names of persons": "surname lastname firstname forename fullname givenname familyname vorname "
     "nachname nom prenom apellido apellidos nombre patientname customername nachnamen cognome",
-    "addresses": "address street strasse adresse anschrift rue direccion calle indirizzo",
+    "addresses": "address street strasse straße adresse anschrift rue direccion calle indirizzo",
     "free text": "note notes comment comments remark remarks description text freetext free_text "
     "bemerkung bemerkungen kommentar freitext anmerkung anamnese notiz notizen remarque "
     "commentaire commentaires observaciones comentario useragent user_agent url referrer referer",

@@ -55,7 +55,9 @@ def fit_model(train: pd.DataFrame, seed: int, *, private: bool) -> tabpe.TabPE:
     """Fit with the schema estimated or declared; estimated from the file, where all is text."""
     model = make_public_model(train, LABEL, random_state=seed)
     if private:
-        model.set_params(schema="private", schema_budget=SCHEMA_BUDGET, label=LABEL)
+        model.set_params(
+            schema="private", estimate_columns="all", schema_budget=SCHEMA_BUDGET, label=LABEL
+        )
         return model.fit(DATA / "adult_tabpe_train.csv.gz")
     return model.fit(train, publish(tabpe.draft_schema(train, label=LABEL)))
 

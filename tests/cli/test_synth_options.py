@@ -53,7 +53,17 @@ def test_several_labels(synth, tabpe, folder, people):
 
 @pytest.mark.parametrize(("preset", "first"), [("best", ["row count"]), ("paper", [])])
 def test_a_schema_is_estimated(tabpe, folder, people, preset, first):
-    words = ("--private-schema", "--drop", "patient", "--label", "ward", "--epsilon", 6)
+    words = (
+        "--private-schema",
+        "--estimate-columns",
+        "all",
+        "--drop",
+        "patient",
+        "--label",
+        "ward",
+        "--epsilon",
+        6,
+    )
     words = (*words, "--preset", preset)
     result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     assert result.exit_code == 0, result.output
@@ -64,7 +74,17 @@ def test_a_schema_is_estimated(tabpe, folder, people, preset, first):
 
 
 def test_a_schema_is_estimated_for_users(tabpe, folder, people):
-    words = ("--private-schema", "--unit", "patient", "--schema-budget", 0.3, "--epsilon", 8)
+    words = (
+        "--private-schema",
+        "--estimate-columns",
+        "all",
+        "--unit",
+        "patient",
+        "--schema-budget",
+        0.3,
+        "--epsilon",
+        8,
+    )
     result = tabpe("synth", "data.csv", *words, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
     assert result.exit_code == 0, result.output
     assert "patient" not in csv.read_csv(folder / "out.csv").schema.names
@@ -85,11 +105,23 @@ def test_a_schema_is_estimated_for_users(tabpe, folder, people):
         (("--preset", "no_such_module:mine"), "can not import 'no_such_module'"),
         (("--preset", "paper,operator=json:nothing"), "the module has no 'nothing'"),
         (("--on-round", "print"), "on_round='print'"),
-        (("--private-schema", "--drop", "wrad"), "did you mean 'ward'"),
-        (("--private-schema", "--schema-budget", 0), "schema_budget=0"),
-        (("--private-schema", "--schema-budget", 1), "schema_budget=1"),
-        (("--private-schema", "--unit", "nobody"), "unit='nobody'"),
-        (("--private-schema", "--unit", "ward"), "is a column of the schema too"),
+        (
+            ("--private-schema", "--estimate-columns", "all", "--drop", "wrad"),
+            "did you mean 'ward'",
+        ),
+        (
+            ("--private-schema", "--estimate-columns", "all", "--schema-budget", 0),
+            "schema_budget=0",
+        ),
+        (
+            ("--private-schema", "--estimate-columns", "all", "--schema-budget", 1),
+            "schema_budget=1",
+        ),
+        (("--private-schema", "--estimate-columns", "all", "--unit", "nobody"), "unit='nobody'"),
+        (
+            ("--private-schema", "--estimate-columns", "all", "--unit", "ward"),
+            "is a column of the schema too",
+        ),
     ],
 )
 def test_bad_words_are_one_line(synth, folder, people, words, said):
@@ -103,7 +135,19 @@ def test_bad_words_are_one_line(synth, folder, people, words, said):
 
 
 def test_ids_can_not_be_estimated(tabpe, folder, people):
-    words = ("--private-schema", "--epsilon", 6, "--delta", "1e-5", "--rows", 60, "-o", "out.csv")
+    words = (
+        "--private-schema",
+        "--estimate-columns",
+        "all",
+        "--epsilon",
+        6,
+        "--delta",
+        "1e-5",
+        "--rows",
+        60,
+        "-o",
+        "out.csv",
+    )
     result = tabpe("synth", "data.csv", *words)
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()

@@ -7,7 +7,7 @@ import pytest
 
 from tabpe._utils import serialization, yaml12
 from tabpe.evolution.constraint_repair import MOST_WORK
-from tabpe.io import Limits, files
+from tabpe.io import Limits, text_streams
 from tabpe.schema import files as schema_files
 from tabpe.schema.constraints.check import MOST_OPERATIONS
 
@@ -29,7 +29,7 @@ def test_every_limit_is_there_with_its_variable(name):
 
 
 def test_the_limits_that_can_not_be_set_are_there():
-    assert f"| {files._LONGEST_ROW:,} | |" in PAGE
+    assert f"| {text_streams.LONGEST_ROW:,} | |" in PAGE
     assert f"| {in_words(schema_files.LARGEST_JSON)} | |" in PAGE
     yaml = f"{in_words(schema_files.LARGEST_YAML)}; {yaml12.MOST_ENTRIES:,}"
     assert f"| {yaml} | write JSON |" in PAGE

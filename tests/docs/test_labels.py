@@ -41,7 +41,9 @@ def test_classes_that_are_estimated():
     rng = np.random.default_rng(0)
     price = np.round(np.minimum(rng.exponential(9000, 5000), 100_000), 2)
     table = pa.table({"price": price, "rooms": rng.integers(1, 12, 5000)})
-    model = TabPE(schema="private", random_state=0, verbose=0, preset="paper").fit(table, ESTIMATED)
+    model = TabPE(
+        schema="private", estimate_columns="all", random_state=0, verbose=0, preset="paper"
+    ).fit(table, ESTIMATED)
     assert len(model.schema_.label_cuts) == ESTIMATED["label_classes"] - 1
     assert f"{FEWEST_CLASSES} to {MOST_CLASSES} classes" in TEXT
     assert any("label cuts" in item.name for item in model.certificate.spends)

@@ -18,7 +18,19 @@ RUNS = {
         *("--query", "SELECT * FROM planted", "--engine", "stream", "--no-spill"),
         *("--unit", "person", "--noise", "opendp"),
     ),
-    "estimated": ("--table", "planted", "--private-schema", "--label", "ill", "--drop", "person"),
+    "estimated": (
+        "--table",
+        "planted",
+        "--private-schema",
+        "--estimate-columns",
+        "all",
+        "--estimate-columns",
+        "note",
+        "--label",
+        "ill",
+        "--drop",
+        "person",
+    ),
 }
 
 
@@ -87,7 +99,12 @@ def test_what_fails_shows_neither_password_nor_cell(scene, database, kind):
     address = spoilt(database.address, database.port, place)
     error = scene.fit(SqlTable(address, name, query=query), run_dir="run")
     if kind == "a query that quotes a cell":
-        error = scene.fit(SqlTable(address, query=query), schema="private", label="ill")
+        error = scene.fit(
+            SqlTable(address, query=query),
+            schema="private",
+            estimate_columns=["all", "note"],
+            label="ill",
+        )
     assert isinstance(error, DataError)
     assert scene.leaks() == []
 

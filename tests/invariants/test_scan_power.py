@@ -97,12 +97,27 @@ def no_noise_in_the_history(scene, patch):
 
 def no_noise_in_a_purchase(scene, patch):
     patch.setattr(PrivateSession, "add_noise", lambda session, exact, spend: exact)
-    scene.fit(table(), None, schema="private", label="ill", drop=["person"], run_dir="run")
+    scene.fit(
+        table(),
+        None,
+        schema="private",
+        estimate_columns=["all", "note"],
+        label="ill",
+        drop=["person"],
+        run_dir="run",
+    )
 
 
 def purchase_that_tells_all_values(scene, patch):
     patch.setattr("tabpe.measurement.raw_columns.compute_release_threshold", lambda *_: -1e9)
-    scene.fit(table(), None, schema="private", label="ill", drop=["person"])
+    scene.fit(
+        table(),
+        None,
+        schema="private",
+        estimate_columns=["all", "note"],
+        label="ill",
+        drop=["person"],
+    )
 
 
 def no_noise_in_an_appraisal(scene, patch):

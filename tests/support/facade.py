@@ -52,7 +52,13 @@ NOISY_DELTA = {"epsilon": 4.0, "delta": None, "preset": Evolution(rounds=6)}
 
 # A schema that is estimated, with a part of the budget that is enough for small tables; and users,
 # whose guarantee leaves no room for a huge epsilon.
-ESTIMATED = {"schema": "private", "schema_budget": 0.2, "label": "ill", "epsilon": 8.0}
+ESTIMATED = {
+    "schema": "private",
+    "estimate_columns": "all",
+    "schema_budget": 0.2,
+    "label": "ill",
+    "epsilon": 8.0,
+}
 USERS = {"unit": "person", "max_rows_per_user": 4, "epsilon": 8.0}
 
 

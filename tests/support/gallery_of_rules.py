@@ -169,7 +169,9 @@ def numeric_label():
             {"name": "rooms", "type": "integer", "min": 0, "max": 20},
         ],
     }
-    return Exhibit(table, declared, {"schema": "private", "schema_budget": 0.2})
+    return Exhibit(
+        table, declared, {"schema": "private", "estimate_columns": "all", "schema_budget": 0.2}
+    )
 
 
 def label_with_holes():

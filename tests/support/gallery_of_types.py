@@ -172,7 +172,7 @@ def common_towns():
             "rich": rng().random(ROWS) < 0.3,
         }
     )
-    options = {"schema": "private", "schema_budget": 0.2}
+    options = {"schema": "private", "estimate_columns": "all", "schema_budget": 0.2}
 
     def holds(made):
         return pd.Series(made["town"].nunique() <= 6, index=made.index)
@@ -190,7 +190,9 @@ def unknown_schema():
             "born": pa.array(days(ROWS)).cast(pa.date32()),
         }
     )
-    return Exhibit(table, None, {"schema": "private", "schema_budget": 0.3})
+    return Exhibit(
+        table, None, {"schema": "private", "estimate_columns": "all", "schema_budget": 0.3}
+    )
 
 
 def a_few_rows():

@@ -42,7 +42,13 @@ EVOLUTION = Evolution(rounds=5, sampling_rounds=2)
 GUIDED = Evolution(rounds=4, sampling_rounds=1, votes=2, tables=0.2, by_rank=0.5, tilt=1.0)
 POSTERIOR = Posterior(rounds=3, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
 USERS = {"unit": "person", "max_rows_per_user": 3}
-ESTIMATED = {"schema": "private", "schema_budget": 0.3, "epsilon": 8.0, "label": "ill"}
+ESTIMATED = {
+    "schema": "private",
+    "estimate_columns": "all",
+    "schema_budget": 0.3,
+    "epsilon": 8.0,
+    "label": "ill",
+}
 
 
 @functools.cache

@@ -642,7 +642,13 @@ def assert_release(scene, folder, **changes):
 # Users; and with `schema="private"`: enough rows of one kind, so that nothing hangs on one row.
 
 USERS = {"unit": "person", "max_rows_per_user": 2, "epsilon": 8.0}
-ESTIMATED = {"schema": "private", "schema_budget": 0.5, "label": "label", "epsilon": 20.0}
+ESTIMATED = {
+    "schema": "private",
+    "estimate_columns": "all",
+    "schema_budget": 0.5,
+    "label": "label",
+    "epsilon": 20.0,
+}
 MANY = 60
 COMMON = (
     (1, 2, 3, 40),

@@ -17,9 +17,32 @@ SPOILT = {
     "no user": ("person", None, "schema.yaml", ("--unit", "person", "--noise", "opendp")),
     "a gap after the purchase": (
         *("height", None, None),
-        ("--private-schema", "--label", "ill", "--drop", "person"),
+        (
+            "--private-schema",
+            "--estimate-columns",
+            "all",
+            "--estimate-columns",
+            "note",
+            "--label",
+            "ill",
+            "--drop",
+            "person",
+        ),
     ),
-    "ids to estimate": ("height", "150", None, ("--private-schema", "--label", "ill")),
+    "ids to estimate": (
+        "height",
+        "150",
+        None,
+        (
+            "--private-schema",
+            "--estimate-columns",
+            "all",
+            "--estimate-columns",
+            "note",
+            "--label",
+            "ill",
+        ),
+    ),
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from tabpe.errors import TabpeError
 
@@ -42,3 +44,21 @@ def require_sign_extra(what: str) -> None:
     """
     if not has_sign_extra():
         raise TabpeError(f"{what} needs cryptography: pip install 'tabpe[sign]'.")
+
+
+def require_package(module: str, extra: str, what: str) -> Any:
+    """Return an optional module; raise an error that names its extra if it is not installed.
+
+    Args:
+        module: The module to import.
+        extra: The extra of this package that installs it.
+        what: The feature that needs it; the subject of the error message.
+
+    Example:
+        >>> require_package("json", "none", "this").__name__
+        'json'
+    """
+    if find_spec(module) is None:
+        package = module.replace("_", "-")
+        raise TabpeError(f"{what} needs {package}: pip install 'tabpe[{extra}]'.")
+    return import_module(module)

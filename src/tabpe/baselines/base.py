@@ -51,6 +51,7 @@ from tabpe.measurement.checkpoint import RunInfo
 from tabpe.measurement.histograms import ROW_COUNT
 from tabpe.measurement.reservation import run_shielded
 from tabpe.schema import Schema
+from tabpe.schema.table_format import TableReading
 from tabpe.synthesizers.base import Fitted, Release
 from tabpe.synthesizers.certify import ACCOUNTANT, certify, list_storage_facts
 from tabpe.synthesizers.options import check_seed, load_schema, resolve_noise, warn_of_schema
@@ -468,7 +469,7 @@ class Baseline(Fitted):
         _refuse_holes(declared)
         _refuse_rules(declared)
         warn_of_schema(declared)
-        with use_source(data) as source:
+        with use_source(data, reading=TableReading.from_schema(declared)) as source:
             self.release_ = self._make_release(source, declared)
         return self
 

@@ -15,6 +15,8 @@ from tabpe.errors import ParameterError
 from tabpe.io import SqlTable
 from tabpe.io.files import list_files
 from tabpe.io.stores import parse_local_path
+from tabpe.schema.files import read_schema_file
+from tabpe.schema.table_format import TableFormat
 from tabpe.synthesizers.options import MACHINE, PUBLIC, DeclaredOption, list_options
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -139,8 +141,9 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The private table: a CSV, Parquet or Arrow file, a folder, a pattern, an address "
-        "like s3://bucket/folder, or a database like postgresql://user@host/name.",
+        help="The private table: a CSV, Parquet, Arrow, Excel, JSON lines, Stata, SAS or SPSS "
+        "file, a folder, a pattern, an address like s3://bucket/folder, or a database like "
+        "postgresql://user@host/name.",
     ),
 ]
 Table = Annotated[
@@ -164,6 +167,43 @@ PasswordEnv = Annotated[
         metavar="NAME",
     ),
 ]
+
+FILE = "How the file is written"
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        help="What separates cells: a character, or comma, semicolon, tab, pipe, space.",
+        rich_help_panel=FILE,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", help="The decimal mark: '.' or ','.", rich_help_panel=FILE),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", help="utf-8, utf-16, latin-1, windows-1252, ...", rich_help_panel=FILE
+    ),
+]
+
+
+def override_format(
+    schema: Path | None, delimiter: str | None, decimal: str | None, encoding: str | None
+) -> Path | dict[str, Any] | None:
+    """Return a schema file, or its plain values with another format if an option is given.
+
+    Example:
+        >>> override_format(None, ";", None, None)
+        {'columns': [], 'format': {'delimiter': ';', 'source': 'public'}}
+    """
+    given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    if not any(value is not None for value in given.values()):
+        return schema
+    plain = {"columns": []} if schema is None else dict(read_schema_file(schema))
+    stated = TableFormat.from_dict(plain.get("format") or {}).override(**given)
+    return {**plain, "format": stated.to_dict() or None}
 
 
 def parse_data(

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,9 @@ from tabpe.cli.options import (
     Bundle,
     Contact,
     Data,
+    Decimal,
+    Delimiter,
+    Encoding,
     Escape,
     Force,
     NoSpill,
@@ -41,6 +45,7 @@ from tabpe.cli.options import (
     Table,
     add_options,
     find_input_files,
+    override_format,
     parse_data,
 )
 from tabpe.cli.release import (
@@ -55,6 +60,7 @@ from tabpe.cli.release import (
 )
 from tabpe.encoding.cells import format_temporal_columns
 from tabpe.errors import LedgerError, OutputError, ParameterError
+from tabpe.schema import PartialSchema, Schema
 from tabpe.synthesizers.options import list_options
 from tabpe.synthesizers.tabpe import TabPE
 
@@ -68,6 +74,9 @@ def synth(
     password_env: PasswordEnv = None,
     schema: SchemaFile = None,
     private_schema: PrivateSchema = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     *,
     no_spill: NoSpill = False,
     rows: Rows = None,
@@ -105,11 +114,15 @@ def synth(
         if not quiet:
             _print_resumed(chosen.get("run_dir"))
         given = {"n_samples": rows} | _parse_options(chosen, no_spill=no_spill)
+        declared = override_format(schema, delimiter, decimal, encoding)
         model = TabPE(
             **given,
             schema="private" if private_schema else "declared",
             verbose=0 if quiet else 1,
-        ).fit(private, schema)
+        )
+        if private_schema and not quiet:
+            _print_estimates(model.outline_schema(private, declared))
+        model.fit(private, declared)
         synthetic = model.sample(rows)
         if output.suffix.lower() == ".csv":
             synthetic = format_temporal_columns(synthetic, model.schema_.columns)
@@ -164,6 +177,14 @@ def _print_resumed(run_dir: Path | None) -> None:
     count = 0 if run_dir is None else len(list(run_dir.glob("*.measured")))
     if count:
         print_line("resumes", f"{run_dir}: {count} earlier measurements are not charged again")
+
+
+def _print_estimates(outline: Schema | PartialSchema) -> None:
+    """List what will be estimated, before a row is read and anything is charged."""
+    fields = outline.missing if isinstance(outline, PartialSchema) else ()
+    print_line("estimates", f"{len(fields)} fields privately, before a row is read:")
+    for line in textwrap.wrap(", ".join(fields), 70):
+        print_line("", line)
 
 
 def _check_schema(schema: Path | None, *, private: bool) -> None:

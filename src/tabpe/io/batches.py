@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import lzma
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,7 +209,7 @@ def _parse_count(variable: str, text: str) -> int:
 
 
 T = TypeVar("T")
-UNREADABLE = (UnicodeDecodeError, csv.Error, EOFError)
+UNREADABLE = (UnicodeError, csv.Error, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 def read_safely(path: Path, call: Callable[[], T], fault: Callable[[], str]) -> T:

@@ -4,9 +4,10 @@ A path stands for a file, a pattern, or a folder with everything below it. Folde
 below a folder, or below the literal part of a pattern, hold a value of all rows in them: keys
 become columns of text (Hive partitioning).
 
-CSV cells are read as text; the schema says what they mean. Nothing is guessed and nothing is
-repaired: ragged rows, duplicate headers and other encodings are errors, which name the file, the
-column and the row, and never a cell.
+CSV cells are read as text; the schema says what they mean, and its `format` how the file is laid
+out: delimiter, quotes, encoding, comments. Nothing is guessed and nothing is repaired: ragged rows,
+duplicate headers and other encodings are errors, which name the file, the column and the row, and
+never a cell.
 
 A Parquet file can store a value once for millions of rows, and its pages are compressed. So the
 size of a batch is bounded before it is decoded: by the uncompressed sizes in the page headers, and
@@ -23,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import unquote
 
 import numpy as np
@@ -42,6 +43,17 @@ from tabpe.io.batches import (
     iterate_safely,
     read_safely,
 )
+from tabpe.io.text_streams import (
+    COMPRESSIONS,
+    LONGEST_ROW,
+    FileHead,
+    TableFile,
+    bound_size,
+    open_as_utf8,
+    strip_compression,
+)
+from tabpe.io.typed_files import TYPED_SUFFIXES, open_typed_file
+from tabpe.schema.table_format import TableFormat, TableReading
 
 # Rows to decode at a time; fewer if they could take more than the given bytes.
 _ROWS_AT_ONCE = 2**13
@@ -403,73 +415,64 @@ class _ThriftReader:
         return byte
 
 
-# The largest compression ratio of deflate.
-_DEFLATE_RATIO = 1032
-# Arrow reads no longer row.
-_LONGEST_ROW = 2**20
 # Lines within which the header and the first row must be found: more than one cell can have.
 _HEADER_LINES = 2**18
 
 
-@dataclass(frozen=True)
-class FileHead:
-    """What is known of a file before its rows are read.
+def open_table_file(path: Path, limits: Limits, reading: TableReading | None = None) -> TableFile:
+    """Return the reader for the suffix of a path.
 
     Args:
-        schema: Names and types of the columns.
-        most_rows: An upper bound of the number of rows.
-    """
-
-    schema: pa.Schema
-    most_rows: int
-
-
-class TableFile(Protocol):
-    """A file that holds a table."""
-
-    @property
-    def path(self) -> Path:
-        """Its path."""
-        ...
-
-    @property
-    def first_row(self) -> int:
-        """The number of rows of the file before this part of it."""
-        ...
-
-    def divide_into(self, most: int) -> Sequence[TableFile]:
-        """Return at most `most` parts that can be read separately, or the whole file."""
-        ...
-
-    def read_head(self) -> FileHead:
-        """Return its columns and an upper bound of its rows."""
-        ...
-
-    def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield its rows; columns other than `names` may be left out."""
-        ...
-
-
-def open_table_file(path: Path, limits: Limits) -> TableFile:
-    """Return the reader for the suffix of a path.
+        path: The file.
+        limits: The most to read of it.
+        reading: The layout of the file, and what its cells mean; None for a plain one.
 
     Example:
         >>> type(open_table_file(Path("patients.csv.gz"), Limits())).__name__
         'CsvFile'
     """
+    reading = reading or TableReading()
+    name = strip_compression(path.name.lower())
     for suffix, kind in FILE_TYPES.items():
-        if path.name.lower().endswith(suffix):
-            return ArrowFile(path) if issubclass(kind, ArrowFile) else kind(path, limits)
-    raise DataError(f"{path}: expected a file that ends in {', '.join(FILE_TYPES)}.")
+        if name.endswith(suffix) and (name == path.name.lower() or kind is CsvFile):
+            if kind is CsvFile:
+                return CsvFile(path, limits, reading.layout)
+            return ArrowFile(path) if kind is ArrowFile else ParquetFile(path, limits)
+    found = open_typed_file(path, limits, reading)
+    if found is not None:
+        return found
+    known = ", ".join([*FILE_TYPES, *TYPED_SUFFIXES])
+    raise DataError(
+        f"{path}: expected a file that ends in {known}; text may be compressed "
+        f"({', '.join(COMPRESSIONS)})."
+    )
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file with a header, in UTF-8, possibly compressed by gzip."""
+    """A text file of delimited cells with a header, possibly compressed.
+
+    Args:
+        path: Its path.
+        limits: The most to read of it.
+        layout: Its delimiter, quotes, encoding and comments; None for commas in UTF-8.
+        first_row: The number of rows before this part of it.
+    """
 
     path: Path
     limits: Limits
+    layout: TableFormat | None = None
     first_row: int = 0
+
+    has_typed_cells: ClassVar[bool] = False
+
+    @property
+    def _format(self) -> TableFormat:
+        return self.layout or TableFormat()
+
+    @property
+    def _delimiter(self) -> str:
+        return self._format.get_delimiter(strip_compression(self.path.name))
 
     def divide_into(self, most: int) -> list[CsvFile]:  # noqa: ARG002
         """Return the whole file: row ends are only known when reading from the top."""
@@ -478,8 +481,7 @@ class CsvFile:
     def read_head(self) -> FileHead:
         """Return its columns and an upper bound of its rows, from its size."""
         names = self._read_names()
-        size = read_safely(self.path, lambda: self.path.stat().st_size, lambda: "not readable.")
-        size *= _DEFLATE_RATIO if _is_compressed(self.path) else 1
+        size = read_safely(self.path, lambda: bound_size(self.path, self.limits), _unreadable)
         # A row has separators between its cells, a line end, and a character if it has one cell.
         return FileHead(
             pa.schema([(name, pa.string()) for name in names]), size // max(2, len(names))
@@ -507,7 +509,12 @@ class CsvFile:
         if first is not None and len(first) == 1:
             return  # A header alone is a table without rows, which Arrow may refuse.
         convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-        parse = arrow_csv.ParseOptions(newlines_in_values=True)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._delimiter,
+            quote_char=self._format.quote or False,
+            double_quote=self._format.quote is not None,
+            newlines_in_values=self._format.quote is not None,
+        )
         with (
             self._open_bytes() as stream,
             arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader,
@@ -519,8 +526,22 @@ class CsvFile:
         rows = read_safely(self.path, first, lambda: self._describe_fault(0))
         if not rows:
             raise DataError(f"{self.path}: the file is empty.")
+        self._refuse_other_delimiter(rows[0])
         check_names(rows[0], where=str(self.path))
         return rows[0]
+
+    def _refuse_other_delimiter(self, names: list[str]) -> None:
+        """Refuse a header of one name that holds what separates cells in other files."""
+        if len(names) > 1 or self._format.delimiter is not None:
+            return
+        for mark, word in ((";", "semicolon"), ("\t", "tab"), ("|", "pipe")):
+            parts = names[0].split(mark)
+            if len(parts) > 1 and all(any(map(str.isalnum, part)) for part in parts):
+                raise DataError(
+                    f"{self.path}: the header has one column, with {mark!r} in its name: pass "
+                    f"--delimiter {word}, write format: {{delimiter: {word}}} in the schema, or "
+                    f"draft a schema with 'tabpe schema init'."
+                )
 
     def _describe_fault(self, width: int) -> str:
         """Describe what is wrong with a file that Arrow refused, without a cell of it."""
@@ -529,7 +550,8 @@ class CsvFile:
                 if len(row) != width:
                     return f"row {number} has {len(row)} cells where the header has {width}."
         except UnicodeDecodeError:
-            return "not UTF-8 text: save it as UTF-8."
+            name = self._format.encoding.upper()
+            return f"not {name} text: save it as {name}, or pass --encoding (windows-1252, utf-16)."
         except (*UNREADABLE, OSError):
             pass
         return "not a readable CSV file."
@@ -544,13 +566,20 @@ class CsvFile:
         with self._open_bytes() as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
             lines = _BoundedLines(text, str(self.path), most_lines)
-            for row in csv.reader(lines, strict=True):
+            quote = self._format.quote
+            style: Any = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+            for row in csv.reader(lines, strict=True, delimiter=self._delimiter, **style):
                 lines.row_length = 0
                 if row:
                     yield row
 
-    def _open_bytes(self) -> _DecompressedStream:
-        return _DecompressedStream(self.path, self.limits)
+    def _open_bytes(self) -> io.RawIOBase:
+        """Return the file as UTF-8, without the lines that are not of the table."""
+        return open_as_utf8(self.path, self.limits, self._format)
+
+
+def _unreadable() -> str:
+    return "not readable."
 
 
 @dataclass(frozen=True)
@@ -568,6 +597,8 @@ class ParquetFile:
     limits: Limits
     groups: tuple[int, ...] | None = None
     first_row: int = 0
+
+    has_typed_cells: ClassVar[bool] = False
 
     def divide_into(self, most: int) -> list[ParquetFile]:
         """Return parts of consecutive row groups, of about equal size."""
@@ -614,6 +645,8 @@ class ArrowFile:
     path: Path
     first_row: int = 0
 
+    has_typed_cells: ClassVar[bool] = False
+
     def divide_into(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
         """Return the whole file."""
         return [self]
@@ -646,7 +679,9 @@ class ArrowFile:
 
 FILE_TYPES: dict[str, type[CsvFile] | type[ParquetFile] | type[ArrowFile]] = {
     ".csv": CsvFile,
-    ".csv.gz": CsvFile,
+    ".tsv": CsvFile,
+    ".tab": CsvFile,
+    ".txt": CsvFile,
     ".parquet": ParquetFile,
     ".pq": ParquetFile,
     ".arrow": ArrowFile,
@@ -673,10 +708,10 @@ class _BoundedLines:
         self.row_length = 0  # in characters, so far
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._text.readline(_LONGEST_ROW + 1):
+        while line := self._text.readline(LONGEST_ROW + 1):
             self.row_length += len(line)
-            if self.row_length > _LONGEST_ROW:
-                raise DataError(f"{self._where}: a row of more than {_LONGEST_ROW:,} characters.")
+            if self.row_length > LONGEST_ROW:
+                raise DataError(f"{self._where}: a row of more than {LONGEST_ROW:,} characters.")
             if self._left == 0:
                 raise DataError(
                     f"{self._where}: no row in {_HEADER_LINES:,} lines: remove blank lines."
@@ -684,41 +719,6 @@ class _BoundedLines:
             if self._left is not None:
                 self._left -= 1
             yield line
-
-
-class _DecompressedStream(io.RawIOBase):
-    """The decompressed bytes of a file, within the limits."""
-
-    def __init__(self, path: Path, limits: Limits) -> None:
-        self._path, self._limits, self._count = path, limits, 0
-        self._stream = pa.input_stream(
-            str(path), compression="gzip" if _is_compressed(path) else None
-        )
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._count_bytes(int(self._stream.readinto(buffer)))
-
-    def read_buffer(self, size: int) -> pa.Buffer:
-        """Return the next bytes as an Arrow buffer; Arrow calls this to avoid a copy."""
-        buffer = self._stream.read_buffer(size)
-        self._count_bytes(buffer.size)
-        return buffer
-
-    def _count_bytes(self, count: int) -> int:
-        self._count += count
-        self._limits.check_limit("bytes", self._count, where=str(self._path))
-        return count
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-def _is_compressed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
 
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"

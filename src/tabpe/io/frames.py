@@ -7,6 +7,7 @@ out only the library is remembered: the types of the columns follow from the sch
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError
 from tabpe.io.batches import check_names
 from tabpe.io.canonical import EXACT_INTEGERS, format_cell
+from tabpe.io.cell_rules import normalize_texts
+from tabpe.schema.table_format import CellRules
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -29,8 +32,13 @@ _ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal"})
 _NULLABLE = {pa.bool_(): "boolean", pa.int64(): "Int64", pa.uint64(): "UInt64"}
 
 
-def read_frame(data: Any) -> tuple[pa.Table, str]:
+def read_frame(data: Any, rules: Mapping[str, CellRules] | None = None) -> tuple[pa.Table, str]:
     """Return the rows of a data frame as an Arrow table, and the name of its library.
+
+    Args:
+        data: The frame.
+        rules: How text of some columns is read, by name. Cells of other types are not text, also
+            where a column of pandas holds both.
 
     Example:
         >>> table, library = read_frame(pa.table({"age": [31, 42]}))
@@ -38,7 +46,7 @@ def read_frame(data: Any) -> tuple[pa.Table, str]:
         (2, 'pyarrow')
     """
     frame = _open_frame(data)
-    table = _convert_to_arrow(frame)
+    table = _convert_to_arrow(frame, rules or {})
     check_names(table.schema.names, where="data")
     return table, str(frame.implementation.value)
 
@@ -104,18 +112,26 @@ def _open_frame(data: Any) -> nw.DataFrame[Any]:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-def _convert_to_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
+def _convert_to_arrow(frame: nw.DataFrame[Any], rules: Mapping[str, CellRules]) -> pa.Table:
     names = frame.columns
     if not all(isinstance(name, str) for name in names):
         raise DataError("data: column names must be text; rename the others.")
     if frame.implementation.is_pandas():
         native = frame.to_native()
-        return pa.table({name: _convert_pandas_column(native[name]) for name in names})
-    return pa.table({name: frame.get_column(name).to_arrow() for name in names})
+        return pa.table(
+            {name: _convert_pandas_column(native[name], rules.get(name)) for name in names}
+        )
+    table = pa.table({name: frame.get_column(name).to_arrow() for name in names})
+    return normalize_texts(table, rules)
 
 
-def _convert_pandas_column(column: Any) -> pa.Array | pa.ChunkedArray:
+def _convert_pandas_column(
+    column: Any, rules: CellRules | None = None
+) -> pa.Array | pa.ChunkedArray:
     import pandas as pd
+
+    if rules is not None and rules.numbers is not None:
+        column = _normalize_objects(column, rules)
 
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -128,6 +144,19 @@ def _convert_pandas_column(column: Any) -> pa.Array | pa.ChunkedArray:
         return _convert_whole_numbers(column.to_numpy())
     found = try_call(lambda: pa.array(column), TypeError, ValueError, OverflowError)
     return _convert_to_texts(column) if found is None else found
+
+
+def _normalize_objects(column: Any, rules: CellRules) -> Any:
+    """Return a column of pandas with its text normalised, each object by itself."""
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return column
+    if isinstance(dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    cells = [rules.normalize(cell) if isinstance(cell, str) else cell for cell in column.tolist()]
+    return pd.Series(cells, index=column.index, dtype=object)
 
 
 def _convert_objects(column: Any) -> pa.Array:

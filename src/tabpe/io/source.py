@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -23,12 +23,15 @@ from tabpe.errors import DataError, column_hint
 from tabpe.io import batches
 from tabpe.io.batches import Batch, Limits, check_names, group_evenly, read_safely, regroup_batches
 from tabpe.io.canonical import canonicalize_table, concatenate_tables, find_nested_columns
+from tabpe.io.cell_rules import normalize_texts, replace_nulls
 from tabpe.io.clusters import RaySource, SparkSource, is_spark_frame
-from tabpe.io.files import PartitionedFile, TableFile, find_files, open_table_file
+from tabpe.io.files import PartitionedFile, find_files, open_table_file
 from tabpe.io.frames import ARROW, read_frame
 from tabpe.io.sql import SqlTable, open_sql
 from tabpe.io.sql.drivers import is_relation, open_relation
 from tabpe.io.stores import DatasetSource, open_store, parse_local_path
+from tabpe.io.text_streams import TableFile
+from tabpe.schema.table_format import CellRules, TableReading
 
 
 class TableSource(Protocol):
@@ -84,15 +87,18 @@ def check_plain_columns(source: TableSource, names: Sequence[str]) -> None:
             )
 
 
-def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
+def open_source(
+    data: Any, *, limits: Limits | None = None, reading: TableReading | None = None
+) -> TableSource:
     """Return a source for a table, wherever it is.
 
     Args:
         data: A data frame, also of Spark; a dataset of Arrow or Ray; a relation of DuckDB; a
-            `SqlTable`; the path of a file that ends in .csv, .csv.gz, .parquet, .pq, .arrow,
-            .feather or .ipc, of a folder of such files, or a pattern; or the address of a file or
-            a folder in a store, such as `s3://bucket/patients/`.
+            `SqlTable`; the path of a file of text (.csv, .tsv, .txt, also compressed), JSON lines,
+            Parquet, Arrow, Excel, Stata, SAS or SPSS, of a folder of such files, or a pattern; or
+            the address of a file or a folder in a store, such as `s3://bucket/patients/`.
         limits: The most to read; None for the limits of the environment. Frames are not limited.
+        reading: The layout of files, and what cells mean, as the schema states them.
 
     Example:
         >>> source = open_source(pa.table({"age": [31, 42], "sex": ["f", "m"]}))
@@ -101,11 +107,26 @@ def open_source(data: Any, *, limits: Limits | None = None) -> TableSource:
         >>> [batch.table.to_pylist() for batch in source.batches(["age"])]
         [[{'age': 31}, {'age': 42}]]
     """
-    limits = limits or Limits.from_environment()
+    limits, reading = limits or Limits.from_environment(), reading or TableReading()
     if isinstance(data, (str, Path)):
-        return _open_path(data, limits)
+        return _open_path(data, limits, reading)
     found = None if isinstance(data, pa.Table) else _open_external(data, limits)
-    return FrameSource(*read_frame(data)) if found is None else found
+    if found is not None:
+        return _refuse_rules(found, reading)
+    table, library = read_frame(data, reading.rules)
+    return FrameSource(replace_nulls(table, reading.rules), library)
+
+
+def _refuse_rules(source: TableSource, reading: TableReading) -> TableSource:
+    """Refuse rules for cells of a table that another system reads."""
+    for name, rules in reading.rules.items():
+        if name in source.names:
+            field = "nulls" if rules.nulls else "format"
+            raise DataError(
+                f"column {name!r}: {field}: is for files and frames: convert the column in a "
+                f"query, and leave it out of the schema."
+            )
+    return source
 
 
 def _open_external(data: Any, limits: Limits) -> TableSource | None:
@@ -126,7 +147,9 @@ def _open_external(data: Any, limits: Limits) -> TableSource | None:
 
 
 @contextmanager
-def use_source(data: Any, *, limits: Limits | None = None) -> Iterator[TableSource]:
+def use_source(
+    data: Any, *, limits: Limits | None = None, reading: TableReading | None = None
+) -> Iterator[TableSource]:
     """Open a source as `open_source` does, and close its connection at the end.
 
     Example:
@@ -134,22 +157,26 @@ def use_source(data: Any, *, limits: Limits | None = None) -> Iterator[TableSour
         ...     source.names
         ['age']
     """
-    source = open_source(data, limits=limits)
+    source = open_source(data, limits=limits, reading=reading)
     try:
         yield source
     finally:
         getattr(source, "close", lambda: None)()
 
 
-def open_table(data: Any) -> tuple[pa.Table, str]:
+def open_table(data: Any, reading: TableReading | None = None) -> tuple[pa.Table, str]:
     """Return all rows as canonical cells, and the name of the data frame library.
+
+    Args:
+        data: A table, as for `open_source`.
+        reading: The layout of files, and what cells mean, as the schema states them.
 
     Example:
         >>> table, library = open_table(pa.table({"age": [31, 42]}))
         >>> table.num_rows, library
         (2, 'pyarrow')
     """
-    with use_source(data) as source:
+    with use_source(data, reading=reading) as source:
         return collect_table(source, source.names, where=get_title(data)), source.library
 
 
@@ -258,6 +285,7 @@ class FileSource:
         nested: The columns of a nested type in some file.
         most_rows: An upper bound of the number of rows.
         limits: The most to read of them.
+        rules: What the cells of some columns mean, by name.
     """
 
     where: str
@@ -266,12 +294,16 @@ class FileSource:
     nested: frozenset[str]
     most_rows: int
     limits: Limits
+    rules: Mapping[str, CellRules] = field(default_factory=dict)
 
     @classmethod
-    def from_path(cls, path: str | Path, limits: Limits) -> FileSource:
+    def from_path(
+        cls, path: str | Path, limits: Limits, reading: TableReading | None = None
+    ) -> FileSource:
         """Read the head of every file that a path stands for."""
+        reading = reading or TableReading()
         found = find_files(path, limits)
-        files = [open_table_file(one.path, limits) for one in found]
+        files = [open_table_file(one.path, limits, reading) for one in found]
         heads = [file.read_head() for file in files]
         schemas = [
             _build_full_schema(one, head.schema) for one, head in zip(found, heads, strict=True)
@@ -283,7 +315,8 @@ class FileSource:
         nested = frozenset[str]().union(*map(find_nested_columns, schemas))
         most_rows = sum(head.most_rows for head in heads)
         pairs = list(zip(files, found, strict=True))
-        return cls(str(path), pairs, list(schemas[0].names), nested, most_rows, limits)
+        names = list(schemas[0].names)
+        return cls(str(path), pairs, names, nested, most_rows, limits, reading.rules)
 
     @property
     def library(self) -> str:
@@ -314,7 +347,9 @@ class FileSource:
             first = file.first_row
             for part in regroup_batches(self._read_file(file, found, wanted)):
                 table = _add_key_columns(part, found).select(wanted)
-                yield Batch(table, str(file.path), first)
+                if not file.has_typed_cells:
+                    table = normalize_texts(table, self.rules)
+                yield Batch(replace_nulls(table, self.rules), str(file.path), first)
                 first += table.num_rows
 
     def _read_file(
@@ -346,7 +381,7 @@ def _build_full_schema(found: PartitionedFile, schema: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _open_path(path: str | Path, limits: Limits) -> TableSource:
+def _open_path(path: str | Path, limits: Limits, reading: TableReading) -> TableSource:
     # A `Path` is always local: one made from an address has lost a slash.
     scheme = get_scheme(path) if isinstance(path, str) and "://" in path else None
     if scheme in DATABASES:
@@ -355,8 +390,16 @@ def _open_path(path: str | Path, limits: Limits) -> TableSource:
             f"--query, or tabpe.SqlTable(address, 'table')."
         )
     if scheme == "file":
-        return FileSource.from_path(parse_local_path(str(path)), limits)
-    return open_store(str(path), limits) if scheme in STORES else FileSource.from_path(path, limits)
+        return FileSource.from_path(parse_local_path(str(path)), limits, reading)
+    if scheme not in STORES:
+        return FileSource.from_path(path, limits, reading)
+    layout = reading.layout
+    if layout is not None and layout.stated:
+        raise DataError(
+            f"{strip_secrets(path)}: format: {layout.stated[0]}: is for local files: copy the "
+            f"file, or leave out the format."
+        )
+    return _refuse_rules(open_store(str(path), limits), reading)
 
 
 @runtime_checkable

@@ -209,6 +209,8 @@ def _divide_fragment(fragment: Any) -> list[tuple[Any, int, int]]:
 
 T = TypeVar("T")
 _FORMATS = {ParquetFile: "parquet", ArrowFile: "ipc"}
+# Text whose layout is stated by a schema.
+_LOCAL_ONLY = (".tsv", ".tab", ".txt")
 _HEADER_BYTES = 2**20
 _TIMEOUT_SECONDS = 30
 
@@ -327,10 +329,11 @@ class _StoreFolder:
                 f"{file}: compressed CSV can not be read from a store: decompress it, or use "
                 f"Parquet."
             )
-        for suffix, kind in FILE_TYPES.items():
+        known = {suffix: kind for suffix, kind in FILE_TYPES.items() if suffix not in _LOCAL_ONLY}
+        for suffix, kind in known.items():
             if file.lower().endswith(suffix):
                 return kind
-        raise DataError(f"{file}: expected a file that ends in {', '.join(FILE_TYPES)}.")
+        raise DataError(f"{file}: expected a file that ends in {', '.join(known)}.")
 
     def _read_header(self, file: str) -> list[str]:
         def read() -> list[list[str]]:

@@ -20,6 +20,8 @@ from typing import Any, ClassVar
 
 from tabpe._utils.validation import is_encodable_text
 from tabpe.errors import SchemaError, shown
+from tabpe.schema.dictionaries import DICTIONARIES, list_dictionary
+from tabpe.schema.number_format import NumberFormat
 
 EXACT_INTEGERS = 2**53
 _LEAST, _LARGEST = -(2**63), 2**64 - 1
@@ -117,7 +119,7 @@ def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
     """
     if scale == LINEAR:
         return plain
-    after = ("quantiles", "source", "estimated")
+    after = ("quantiles", "format", "source", "estimated")
     early = {key: value for key, value in plain.items() if key not in after}
     return {**early, "scale": scale, **{key: plain[key] for key in after if key in plain}}
 
@@ -195,6 +197,7 @@ class Column:
             rule of its type: see `on_invalid`.
         default: The value of a missing cell; None for that of its type: the smallest number, the
             first listed value, false.
+        nulls: Values that stand for a missing one, such as `unknown` or 999.
     """
 
     name: str
@@ -203,6 +206,7 @@ class Column:
     nullable: bool = field(default=False, kw_only=True)
     invalid: str | None = field(default=None, kw_only=True)
     default: Any = field(default=None, kw_only=True)
+    nulls: tuple[str | int | float, ...] = field(default=(), kw_only=True)
 
     type_name: ClassVar[str] = "column"
     domain_fields: ClassVar[tuple[str, ...]] = ()
@@ -220,6 +224,7 @@ class Column:
                 raise make_field_error(self, flag, getattr(self, flag), "true or false")
         self._check_estimated()
         self._check_invalid()
+        self._check_nulls()
 
     @property
     def on_invalid(self) -> str:
@@ -244,6 +249,16 @@ class Column:
         if self.invalid == "default" and self.default is None:
             raise make_field_error(self, "invalid", "default", "a default beside it")
 
+    def _check_nulls(self) -> None:
+        given = self.nulls
+        if isinstance(given, str) or not isinstance(given, (list, tuple)):
+            raise make_field_error(self, "nulls", given, "a list of values")
+        for value in given:
+            plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+            if not plain or (isinstance(value, str) and not is_encodable_text(value)):
+                raise make_field_error(self, "nulls", value, "texts and numbers; quote the others")
+        object.__setattr__(self, "nulls", tuple(given))
+
     def _check_estimated(self) -> None:
         known = ("type", *self.domain_fields, "nullable")
         if isinstance(self.estimated, str) or not isinstance(self.estimated, (list, tuple)):
@@ -266,6 +281,8 @@ class Column:
         head = {"name": self.name, "type": self.type_name}
         stated = {"invalid": self.invalid, "default": _format_field(self.default)}
         stated = {name: value for name, value in stated.items() if value is not None}
+        if self.nulls:
+            stated["nulls"] = list(self.nulls)
         tail = {"estimated": list(self.estimated)} if self.estimated else {}
         return {**head, **present, **flags, **stated, "source": self.source.value, **tail}
 
@@ -276,7 +293,8 @@ class Categorical(Column):
 
     Args:
         name: Name of the column.
-        values: All values that may occur: all text, all whole numbers or all decimals.
+        values: All values that may occur: all text, all whole numbers or all decimals; or the name
+            of a public dictionary, such as `iso-3166`.
         other: The one of `values` for everything not listed; without it unlisted cells become
             null if the column is nullable, and the first of `values` if it is not.
         ordered: Whether the values are ordered, so that neighbours in the list are similar; if not,
@@ -299,7 +317,9 @@ class Categorical(Column):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.values, str) or not isinstance(self.values, (list, tuple)):
+        if isinstance(self.values, str):
+            object.__setattr__(self, "values", self._list_named_values(self.values))
+        if not isinstance(self.values, (list, tuple)):
             raise make_field_error(self, "values", self.values, "a list of values")
         object.__setattr__(
             self, "values", _check_values(self, tuple(map(_unwrap_numpy, self.values)))
@@ -313,6 +333,15 @@ class Categorical(Column):
             object.__setattr__(self, name, self.values[self.values.index(given)])
         if self.invalid == "other" and self.other is None:
             raise make_field_error(self, "invalid", "other", "an other beside it")
+
+    def _list_named_values(self, name: str) -> tuple[Value, ...]:
+        """Return the values of a public dictionary, and the declared `other`."""
+        found = list_dictionary(name)
+        if found is None:
+            known = ", ".join(DICTIONARIES)
+            raise make_field_error(self, "values", name, f"a list of values, or one of {known}")
+        more = [one for one in (self.other, self.default) if one is not None and one not in found]
+        return (*found, *dict.fromkeys(more))
 
     @property
     def on_invalid(self) -> str:
@@ -382,6 +411,7 @@ class Integer(Column):
         scale: Which values are close to each other: `linear`, `log` or `quantile`.
         quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
             into equal parts.
+        format: How the table writes 1234.56, if not as in Python: `1.234,56 EUR`.
         source: Where the bounds and the quantiles come from.
 
     Example:
@@ -395,9 +425,10 @@ class Integer(Column):
     max: int
     scale: str = field(default=LINEAR, kw_only=True)
     quantiles: tuple[int, ...] | None = field(default=None, kw_only=True)
+    format: str | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "integer"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "quantiles")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "quantiles", "format")
     decimals: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
@@ -413,6 +444,7 @@ class Integer(Column):
             raise make_field_error(self, *fault)
         _set_scale(self, whole=True)
         _set_default(self)
+        _check_number_format(self)
 
     @property
     def default_value(self) -> int:
@@ -441,6 +473,7 @@ class Float(Column):
         scale: Which values are close to each other: `linear`, `log` or `quantile`.
         quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
             into equal parts.
+        format: How the table writes 1234.56, if not as in Python: `1.234,56 EUR`.
         source: Where the bounds and the quantiles come from.
 
     Example:
@@ -453,9 +486,10 @@ class Float(Column):
     decimals: int | None = None
     scale: str = field(default=LINEAR, kw_only=True)
     quantiles: tuple[float, ...] | None = field(default=None, kw_only=True)
+    format: str | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "float"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals", "quantiles")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals", "quantiles", "format")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -474,6 +508,7 @@ class Float(Column):
         self._check_decimals()
         _set_scale(self, whole=False)
         _set_default(self)
+        _check_number_format(self)
 
     @property
     def default_value(self) -> float:
@@ -539,6 +574,14 @@ def _set_default(column: Integer | Float) -> None:
     if not column.min <= given <= column.max:
         raise make_field_error(column, "default", given, "a number from min to max")
     object.__setattr__(column, "default", type(column.min)(given))
+
+
+def _check_number_format(column: Integer | Float) -> None:
+    given = column.format
+    if given is not None and NumberFormat.from_example(given) is None:
+        raise make_field_error(
+            column, "format", given, "how 1234.56 is written in the table, such as '1.234,56 EUR'"
+        )
 
 
 def _set_scale(column: Integer | Float, *, whole: bool) -> None:

@@ -42,7 +42,16 @@ SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST_JSON = 16 * 2**20
 LARGEST_YAML = 4 * 2**20  # takes about ten seconds to parse
 GAP_KEYS = ("open", "top")
-_SCHEMA_KEYS = ("label", "label_cuts", "label_classes", "label_rare", "columns", "rules")
+_SCHEMA_KEYS = (
+    "label",
+    "label_cuts",
+    "label_classes",
+    "label_rare",
+    "format",
+    "columns",
+    "rules",
+)
+DROP = "drop"
 
 
 def read_schema_file(path: Path) -> Mapping[str, Any]:
@@ -60,24 +69,54 @@ def read_schema_file(path: Path) -> Mapping[str, Any]:
         raise SchemaError(f"{path}: not UTF-8 text: save it as UTF-8.") from None
 
 
-def write_schema_file(path: Path, plain: Mapping[str, Any], *, comment: str = "") -> None:
-    """Write plain values to a schema file, atomically."""
+def write_schema_file(
+    path: Path,
+    plain: Mapping[str, Any],
+    *,
+    comment: str = "",
+    notes: Mapping[str, str] | None = None,
+    tail: str = "",
+) -> None:
+    """Write plain values to a schema file, atomically.
+
+    Args:
+        path: The file, .yaml or .json.
+        plain: The plain values.
+        comment: A comment at the top of a YAML file.
+        notes: Comments above columns in a YAML file, by name.
+        tail: A comment at the end of a YAML file.
+    """
     _check_suffix(path)
     if path.suffix == ".json":
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
     else:
-        head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-
-        from tabpe._utils import yaml12
-
-        text = head + yaml12.dump(plain)
+        text = _format_comment(comment) + _format_yaml(plain, notes or {}) + _format_comment(tail)
     atomic.write_text(path, text)
+
+
+def _format_yaml(plain: Mapping[str, Any], notes: Mapping[str, str]) -> str:
+    from tabpe._utils import yaml12
+
+    columns = plain.get("columns")
+    if not notes or not columns:
+        return yaml12.dump(plain)
+    head = {key: value for key, value in plain.items() if key != "columns"}
+    text = (yaml12.dump(head) if head else "") + "columns:\n"
+    for entry in columns:
+        text += _format_comment(notes.get(entry["name"], "")) + yaml12.dump([entry])
+    return text
+
+
+def _format_comment(comment: str) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
 
 
 def schema_from_dict(
     build: Callable[..., T],
     plain: Mapping[str, Any],
     column: Callable[[Mapping[str, Any]], Any] | None = None,
+    *,
+    keep_dropped: bool = False,
 ) -> T:
     """Build a schema from the plain values of a schema file; errors name what does not fit.
 
@@ -85,6 +124,7 @@ def schema_from_dict(
         build: Takes the columns, and all other keys that are given.
         plain: The plain values.
         column: Parses the entry of a column; None for columns without gaps.
+        keep_dropped: Whether `build` takes the names of the columns that are marked `drop`.
     """
     if not isinstance(plain, Mapping):
         raise SchemaError("a schema is a mapping with the keys columns and label.")
@@ -99,8 +139,20 @@ def schema_from_dict(
     for number, entry in enumerate(columns, start=1):
         if not isinstance(entry, Mapping) or "name" not in entry:
             raise SchemaError(f"columns: entry {number} has no name.")
-    parsed = tuple(map(column or _parse_column, columns))
-    return build(parsed, **head)
+    dropped = tuple(entry["name"] for entry in columns if _is_dropped(entry))
+    parsed = tuple(map(column or _parse_column, (e for e in columns if DROP not in e)))
+    return build(parsed, **head, **({"drop": dropped} if keep_dropped else {}))
+
+
+def _is_dropped(entry: Mapping[str, Any]) -> bool:
+    """Whether a column is marked as left out; refuse fields that would have no meaning then."""
+    if DROP not in entry:
+        return False
+    where = f"column {shown(entry['name'])}"
+    refuse_unknown(f"{where} with {DROP}", entry, ("name", DROP))
+    if not isinstance(entry[DROP], (str, bool)) or entry[DROP] is False:
+        raise SchemaError(f"{where}: drop={shown(entry[DROP])}: expected true, or the reason.")
+    return True
 
 
 def parse_type_and_fields(
@@ -122,6 +174,9 @@ def parse_type_and_fields(
         raise SchemaError(f"{where}: type={shown(given)}: {hint}")
     kind = COLUMN_TYPES[given]
     refuse_unknown(where, fields, [*(field.name for field in dataclasses.fields(kind)), *more])
+    if kind is Categorical and isinstance(fields.get("values"), str):
+        named = Categorical(fields["name"], fields["values"], fields.get("other"))
+        fields["values"] = list(named.values)
     if "invalid" in fields and fields["invalid"] is None:
         fields["invalid"] = "null"  # null is a keyword of YAML and JSON
     return kind, {**fields, "source": parse_source(where, fields.get("source", "public"))}

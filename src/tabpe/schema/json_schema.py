@@ -6,8 +6,10 @@ import dataclasses
 from typing import Any
 
 from tabpe.schema.columns import SCALES, Column, Source
+from tabpe.schema.dictionaries import DICTIONARIES
 from tabpe.schema.files import COLUMN_TYPES, list_required_fields
 from tabpe.schema.schema import MOST_CLASSES, MOST_RULES
+from tabpe.schema.table_format import TableFormat
 from tabpe.schema.temporal import RESOLUTIONS
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -15,12 +17,18 @@ _RULE: dict[str, Any] = {"type": "string", "minLength": 1}
 _VALUE: dict[str, Any] = {"type": ["string", "number"]}
 _FIELDS: dict[str, Any] = {
     "name": {"type": "string", "minLength": 1},
-    "values": {"type": "array", "items": _VALUE, "minItems": 1, "uniqueItems": True},
+    "values": {
+        "anyOf": [
+            {"type": "array", "items": _VALUE, "minItems": 1, "uniqueItems": True},
+            {"enum": list(DICTIONARIES)},
+        ]
+    },
     "other": _VALUE,
     "ordered": {"type": "boolean"},
     "nullable": {"type": "boolean"},
     "invalid": {"enum": ["clamp", "null", None, "other", "default"]},
     "default": {"type": ["string", "number", "boolean"]},
+    "nulls": {"type": "array", "items": _VALUE},
     "decimals": {"type": "integer", "minimum": 0},
     "scale": {"enum": list(SCALES)},
     "quantiles": {"type": "array", "items": {"type": "number"}, "minItems": 1},
@@ -53,13 +61,39 @@ def build_json_schema() -> dict[str, Any]:
             "label_cuts": {"type": "array", "items": {"type": "number"}},
             "label_classes": {"type": "integer", "minimum": 2, "maximum": MOST_CLASSES},
             "label_rare": {"type": "array", "items": {"type": "array"}, "minItems": 2},
+            "format": _describe_format(),
             "columns": {
                 "type": "array",
                 "minItems": 1,
-                "items": {"oneOf": [_describe_column(kind) for kind in COLUMN_TYPES.values()]},
+                "items": {
+                    "oneOf": [
+                        *(_describe_column(kind) for kind in COLUMN_TYPES.values()),
+                        _describe_dropped(),
+                    ]
+                },
             },
             "rules": {"type": "array", "items": _RULE, "maxItems": MOST_RULES},
         },
+    }
+
+
+def _describe_format() -> dict[str, Any]:
+    names = [field.name for field in dataclasses.fields(TableFormat)]
+    fields = dict.fromkeys(names, _TEXT) | {
+        "skip": {"type": "integer", "minimum": 0},
+        "decimal": {"enum": [".", ","]},
+        "source": _FIELDS["source"],
+    }
+    return {"type": "object", "additionalProperties": False, "properties": fields}
+
+
+def _describe_dropped() -> dict[str, Any]:
+    return {
+        "title": "left out",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name", "drop"],
+        "properties": {"name": _FIELDS["name"], "drop": {"type": ["string", "boolean"]}},
     }
 
 

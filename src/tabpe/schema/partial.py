@@ -16,10 +16,14 @@ from typing import Any
 
 from tabpe.errors import HEADER, SchemaError, column_hint, did_you_mean, shown
 from tabpe.schema import files, schema
+from tabpe.schema.column_names import refuse_personal_names
 from tabpe.schema.columns import QUANTILE, Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.constraints.parser import iterate_columns, parse_constraint
 from tabpe.schema.schema import Schema, check_constraint_texts
+from tabpe.schema.table_format import TableFormat
 from tabpe.schema.temporal import Date, Datetime, Time
+
+ALL_COLUMNS = "all"
 
 
 def check_top(
@@ -186,10 +190,14 @@ class PartialSchema:
         label_cuts: For a numeric label: the values at which a new class begins.
         rules: What holds in every row; the columns they name must be declared.
         label_classes: For a numeric label: the number of classes, if its cuts are estimated.
+        format: How the table is written, if it is not a CSV file of commas in UTF-8.
+        drop: Columns that are marked as left out.
 
     Example:
         >>> partial = PartialSchema.from_dict({"columns": [{"name": "age", "type": "integer"}]})
-        >>> partial.complete_columns(["age", "ward", "id"], drop=["id"]).missing
+        >>> partial.complete_columns(["age", "ward", "id"]).missing
+        ('age.min', 'age.max')
+        >>> partial.complete_columns(["age", "ward", "id"], estimate=["ward"]).missing
         ('age.min', 'age.max', 'ward.type')
     """
 
@@ -198,8 +206,12 @@ class PartialSchema:
     label_cuts: tuple[float, ...] | None = None
     rules: tuple[str, ...] = ()
     label_classes: int | None = None
+    format: TableFormat | None = None
+    drop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.format is not None:
+            object.__setattr__(self, "format", TableFormat.from_dict(self.format))
         object.__setattr__(self, "rules", check_constraint_texts(self.rules))
         object.__setattr__(self, "label", schema.parse_label(self.label))
         if self.label_cuts is not None:
@@ -211,12 +223,16 @@ class PartialSchema:
                 raise SchemaError(f"column {name!r} is declared twice.")
 
     @classmethod
-    def from_schema(cls, given: Schema | Mapping[str, Any] | str | Path | None) -> PartialSchema:
+    def from_schema(
+        cls, given: PartialSchema | Schema | Mapping[str, Any] | str | Path | None
+    ) -> PartialSchema:
         """Return the partial schema of a schema, a dictionary, a file, or of nothing (None)."""
+        if isinstance(given, PartialSchema):
+            return given
         if isinstance(given, Schema):
             partial_columns = tuple(map(PartialColumn.from_column, given.columns))
             cuts, classes = given.label_cuts, given.label_classes
-            return cls(partial_columns, given.label, cuts, given.rules, classes)
+            return cls(partial_columns, given.label, cuts, given.rules, classes, given.format)
         plain = files.read_schema_file(Path(given)) if isinstance(given, (str, Path)) else given
         return cls.from_dict({} if plain is None else plain)
 
@@ -232,7 +248,7 @@ class PartialSchema:
         if isinstance(plain, Mapping):
             plain = {"columns": [], **plain}
             plain.pop("label_rare", None)  # each run finds its own
-        return files.schema_from_dict(cls, plain, column=PartialColumn.from_dict)
+        return files.schema_from_dict(cls, plain, column=PartialColumn.from_dict, keep_dropped=True)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -256,30 +272,53 @@ class PartialSchema:
         """Names of the labels whose values are classes: all but a numeric one."""
         return () if self.label_classes is not None or self.label_cuts else self.labels
 
-    def complete_columns(self, table: Sequence[str], *, drop: Sequence[str] = ()) -> PartialSchema:
-        """Return the partial schema with every column of a table, in the order of the table.
+    def complete_columns(
+        self, table: Sequence[str], *, drop: Sequence[str] = (), estimate: Sequence[str] | None = ()
+    ) -> PartialSchema:
+        """Return the partial schema with the columns of a table, in the order of the table.
 
-        A column that is not declared is estimated, its type included. Its storage type in the table
-        is ignored, since that depends on the rows.
+        A column that is named neither here nor in `estimate` is left out. The type of one that is
+        not declared is estimated. Its storage type in the table is ignored, since that depends on
+        the rows.
 
         Args:
             table: The names of the columns, which are public.
             drop: Columns to leave out, such as names and ids.
+            estimate: Columns that are not declared and are estimated. `all`, or None, stands for
+                all of them; those beside it are estimated whatever their names say.
+
+        Raises:
+            SchemaError: If nothing is named, or a name says that a column can not be estimated.
         """
+        takes_all = estimate is None or ALL_COLUMNS in estimate
+        estimate = [name for name in estimate or () if name != ALL_COLUMNS]
         mentioned = {column.name: column for column in self.columns}
-        declared = {*mentioned, *self.labels, *drop}
+        named = {*mentioned, *self.labels, *estimate}
+        declared = {*named, *drop}
         if declared.isdisjoint(table):
             _refuse_cells(table)
-        kept = [name for name in table if name not in drop]
+        left_out = {*drop, *self.drop}
+        kept = [name for name in table if name not in left_out]
         for role, names, known in (
             ("drop", drop, table),
             ("column", mentioned, kept),
             ("label", self.labels, kept),
+            ("estimate_columns:", estimate, kept),
         ):
             for name in names:
                 if name not in known:
                     hint = column_hint(name, known, declared)
                     raise SchemaError(f"{role} {name!r} is not a column of the table: {hint}")
+        if takes_all:
+            refuse_personal_names([name for name in kept if name not in named])
+        else:
+            kept = [name for name in kept if name in named]
+        if not kept:
+            raise SchemaError(
+                "schema: names no column, and a column that is not named is left out: name columns "
+                "in the schema, or pass estimate_columns (--estimate-columns): a list of names, or "
+                "'all'."
+            )
         partial_columns = tuple(mentioned.get(name, PartialColumn(name)) for name in kept)
         for partial in partial_columns:
             if partial.name in self.labels:
@@ -333,7 +372,8 @@ class PartialSchema:
     def fields_from_data(self) -> tuple[str, ...]:
         """Fields that were read from the data instead of being declared public."""
         drafted = tuple(c.fill_gaps() for c in self.columns if c.source is Source.DATA)
-        return Schema(drafted).fields_from_data if drafted else ()
+        fields = Schema(drafted).fields_from_data if drafted else ()
+        return (*fields, *(() if self.format is None else self.format.fields_from_data))
 
     def get_label_column(self, columns: Mapping[str, Column]) -> Column:
         """Return the column of the single label, with its gaps filled from `columns`."""
@@ -351,7 +391,8 @@ class PartialSchema:
         """
         filled = (columns[c.name] if c.missing else c.fill_gaps() for c in self.columns)
         cuts = label_cuts if self.lacks_cuts else self.label_cuts
-        return Schema(tuple(filled), self.label, cuts, self.rules, self.label_classes)
+        rest = self.rules, self.label_classes
+        return Schema(tuple(filled), self.label, cuts, *rest, format=self.format)
 
 
 def _refuse_cells(names: Iterable[str]) -> None:

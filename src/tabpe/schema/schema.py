@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema import files
-from tabpe.schema.columns import Boolean, Categorical, Column, Float, Integer, Source
+from tabpe.schema.columns import LINEAR, Boolean, Categorical, Column, Float, Integer, Source
 from tabpe.schema.constraints.check import (
     MOST_OPERATIONS,
     Constraint,
@@ -30,6 +30,7 @@ from tabpe.schema.constraints.check import (
 )
 from tabpe.schema.constraints.parser import parse_constraint
 from tabpe.schema.files import COLUMN_TYPES
+from tabpe.schema.table_format import TableFormat
 from tabpe.schema.temporal import Temporal
 
 MOST_COMBINATIONS = 1000
@@ -238,6 +239,7 @@ class Schema:
             was requested.
         label_rare: For several labels: the combinations that a run found rare, and generated
             together as one class.
+        format: How the table is written, if it is not a CSV file of commas in UTF-8.
 
     Example:
         >>> schema = Schema((Integer("age", 0, 120), Boolean("smoker")), label="smoker")
@@ -255,8 +257,11 @@ class Schema:
     rules: tuple[str, ...] = ()
     label_classes: int | None = None
     label_rare: tuple[Combination, ...] = ()
+    format: TableFormat | None = None
 
     def __post_init__(self) -> None:
+        if self.format is not None:
+            object.__setattr__(self, "format", TableFormat.from_dict(self.format))
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "label", parse_label(self.label))
         if self.label_cuts is not None:
@@ -404,12 +409,13 @@ class Schema:
     @property
     def fields_from_data(self) -> tuple[str, ...]:
         """Fields that were read from the data instead of being declared public."""
-        return tuple(
+        fields = (
             f"{column.name}.{name}"
             for column in self.columns
             if column.source is Source.DATA
-            for name in self._list_fields(column)
+            for name in [*self._list_fields(column), *_list_drafted(column)]
         )
+        return (*fields, *(() if self.format is None else self.format.fields_from_data))
 
     @property
     def fields_estimated(self) -> tuple[str, ...]:
@@ -433,7 +439,8 @@ class Schema:
         fields = [name for name in column.domain_fields if getattr(column, name) is not None]
         cuts = ["label_cuts"] if self.label_cuts and column.name == self.label else []
         nullable = ["nullable"] if column.nullable else []
-        return [*(fields or ["type"]), *nullable, *cuts]
+        nulls = ["nulls"] if column.nulls else []
+        return [*(fields or ["type"]), *nullable, *nulls, *cuts]
 
     @property
     def digest(self) -> str:
@@ -462,6 +469,7 @@ class Schema:
         head["label_cuts"] = None if self.label_cuts is None else list(self.label_cuts)
         head["label_classes"] = self.label_classes
         head["label_rare"] = [list(combination) for combination in self.label_rare] or None
+        head["format"] = None if self.format is None else self.format.to_dict() or None
         given = {name: value for name, value in head.items() if value is not None}
         tail = {"rules": list(self.rules)} if self.rules else {}
         return {**given, "columns": [column.to_dict() for column in self.columns], **tail}
@@ -485,6 +493,15 @@ class Schema:
     def save(self, path: str | Path, *, comment: str = "") -> None:
         """Write the schema to a `.yaml`, `.yml` or `.json` file."""
         files.write_schema_file(Path(path), self.to_dict(), comment=comment)
+
+
+def _list_drafted(column: Column) -> list[str]:
+    """Return the fields that a draft may set beside the domain."""
+    bent = getattr(column, "scale", LINEAR) != LINEAR
+    return [
+        *(["scale"] if bent else []),
+        *(["ordered"] if getattr(column, "ordered", False) else []),
+    ]
 
 
 def _make_unique_name(name: str, others: tuple[str, ...]) -> str:

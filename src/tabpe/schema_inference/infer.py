@@ -557,7 +557,8 @@ def count_most_histograms(partial_schema: PartialSchema) -> int:
     """Return how many histograms the estimates may take, before a row is read.
 
     Example:
-        >>> count_most_histograms(PartialSchema.from_schema(None).complete_columns(["age"]))
+        >>> partial = PartialSchema.from_schema(None).complete_columns(["age"], estimate=None)
+        >>> count_most_histograms(partial)
         3
     """
     unknown = sum(sketch.kind is None for sketch in partial_schema.columns)
@@ -583,7 +584,7 @@ def plan_spend(
     So it can stand in a ledger until the items are known.
 
     Example:
-        >>> partial = PartialSchema.from_schema(None).complete_columns(["age"])
+        >>> partial = PartialSchema.from_schema(None).complete_columns(["age"], estimate=None)
         >>> spend = plan_spend(partial, loss=0.02, delta_share=1e-8)
         >>> spend.times, round(spend.sigma)
         (3, 12)
@@ -621,7 +622,7 @@ def infer_schema(
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
         >>> backend = LocalBackend(table, None, Resources.from_options())
-        >>> partial = PartialSchema.from_schema(None).complete_columns(table.names)
+        >>> partial = PartialSchema.from_schema(None).complete_columns(table.names, estimate=None)
         >>> partial.missing
         ('age.type', 'ill.type')
         >>> session = PrivateSession(backend, Account(), OpenDPNoise())

@@ -605,14 +605,15 @@ def choose_schema(own: Any, given: Any) -> Any:
 
 
 def make_partial_schema(
-    given: Schema | Mapping[str, Any] | str | Path | None,
+    given: PartialSchema | Schema | Mapping[str, Any] | str | Path | None,
     label: str | Sequence[str] | None,
     source: TableSource,
     *,
     drop: Sequence[str],
     unit: str | None,
+    estimate: str | Sequence[str] = (),
 ) -> PartialSchema:
-    """Return what is declared of a table, with every column of it."""
+    """Return what is declared of a table, with the columns of it that are to be estimated."""
     listed = isinstance(drop, Sequence) and not isinstance(drop, str)
     if not listed or not all(isinstance(name, str) for name in drop):
         raise ParameterError(f"drop={drop!r}: expected a list of names of columns.")
@@ -623,7 +624,20 @@ def make_partial_schema(
         named = [*(column.name for column in outline.columns), *outline.labels, *drop]
         check_unit_column(source, unit, named)
         left_out.append(unit)
-    return outline.complete_columns(source.names, drop=left_out)
+    return outline.complete_columns(
+        source.names, drop=left_out, estimate=_parse_estimated_columns(estimate)
+    )
+
+
+def _parse_estimated_columns(given: Any) -> tuple[str, ...]:
+    """Return the names of columns to estimate; `all` among them stands for all."""
+    names = (given,) if isinstance(given, str) else given
+    listed = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    if not listed:
+        raise ParameterError(
+            f"estimate_columns={given!r}: expected 'all', or a list of names of columns."
+        )
+    return tuple(names)
 
 
 def declare_classes(

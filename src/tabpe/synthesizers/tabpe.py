@@ -31,6 +31,7 @@ from tabpe.io import TableSource, use_source
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import PartialSchema, Schema
 from tabpe.schema.schema import name_class
+from tabpe.schema.table_format import TableReading
 from tabpe.synthesizers.base import Fitted, Release
 from tabpe.synthesizers.budget import check_noise
 from tabpe.synthesizers.options import (
@@ -200,6 +201,18 @@ class TabPE(Fitted):
             check=check_share,
         ),
     ] = 0.05
+    estimate_columns: Annotated[
+        str | Sequence[str],
+        Option(
+            "With an estimated schema: columns that the schema does not name and that are "
+            "estimated all the same, or `all` of them. A column that is named nowhere is left out.",
+            PUBLIC,
+            brief="A column that the schema does not name, to estimate privately; may be "
+            "repeated. Or 'all' of them.",
+            flags=("--estimate-columns",),
+            terminal=list[str] | None,
+        ),
+    ] = ()
     drop: Annotated[
         Sequence[str],
         Option(
@@ -410,8 +423,8 @@ class TabPE(Fitted):
         Args:
             data: A pandas, polars, pyarrow or Spark frame, a dataset of pyarrow or Ray, a relation
                 of DuckDB, a `SqlTable`, or the path or address of CSV, Parquet or Arrow files: one,
-                a folder of them, or a pattern. Columns that the schema does not declare are left
-                out, if it is not estimated.
+                a folder of them, or a pattern. Columns that the schema does not name are left
+                out, unless `estimate_columns` names them.
             schema: What is public about the table, or the path of a schema file, which may have
                 gaps if they are estimated.
 
@@ -420,11 +433,47 @@ class TabPE(Fitted):
         """
         given, estimated = choose_schema(self.schema, schema), is_schema_estimated(self.schema)
         # Errors come before a table is opened, except where its columns say what to estimate.
-        settings = None if estimated else self._make_settings(self._resolve_domain(None, given))
-        with use_source(data) as source:
-            settings = settings or self._make_settings(self._resolve_domain(source, given))
+        if estimated:
+            return self._fit_estimated(data, PartialSchema.from_schema(given))
+        settings = self._make_settings(self._resolve_domain(None, given))
+        with use_source(data, reading=TableReading.from_schema(settings.schema)) as source:
             self.release_ = self._run_pipeline(source, settings)
         return self
+
+    def _fit_estimated(self, data: Any, declared: PartialSchema) -> Self:
+        with use_source(data, reading=TableReading(declared.format)) as source:
+            settings = self._make_settings(self._resolve_domain(source, declared))
+            reading = TableReading.from_schema(settings.schema)
+            if not reading.rules:
+                self.release_ = self._run_pipeline(source, settings)
+                return self
+        # Which columns have rules is known by now.
+        with use_source(data, reading=reading) as source:
+            self.release_ = self._run_pipeline(source, settings)
+        return self
+
+    def outline_schema(
+        self, data: Any, schema: Schema | Mapping[str, Any] | str | Path | None = None
+    ) -> Schema | PartialSchema:
+        """Return the schema with the columns to estimate, by the names of a table alone.
+
+        No row is read, and nothing is charged. `missing` of a `PartialSchema` lists what `fit`
+        estimates privately.
+
+        Args:
+            data: The table, as for `fit`.
+            schema: What is declared of it, as for `fit`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> model = TabPE(schema="private", estimate_columns=["age"])
+            >>> model.outline_schema(pa.table({"age": [31, 58], "notes": ["a", "b"]})).missing
+            ('age.type',)
+        """
+        check_options(self)
+        declared = PartialSchema.from_schema(schema)
+        with use_source(data, reading=TableReading(declared.format)) as source:
+            return self._resolve_domain(source, declared)
 
     @property
     def history_(self) -> list[dict[str, Any]]:
@@ -450,6 +499,8 @@ class TabPE(Fitted):
             if isinstance(parameters.get("schema"), dict):
                 parameters["schema"] = Schema.from_dict(parameters["schema"])
             parameters["drop"] = tuple(parameters.get("drop", ()))
+            if isinstance(parameters.get("estimate_columns"), list):
+                parameters["estimate_columns"] = tuple(parameters["estimate_columns"])
             model = cls()
             model.set_params(**parameters)
             model._serialize_parameters()  # What can not be saved again was not saved by us.
@@ -480,17 +531,25 @@ class TabPE(Fitted):
         )
         return f"TabPE({', '.join(changed)})"
 
-    def _resolve_domain(
-        self, source: TableSource | None, schema: Schema | Mapping[str, Any] | str | Path | None
-    ) -> Schema | PartialSchema:
+    def _resolve_domain(self, source: TableSource | None, schema: Any) -> Schema | PartialSchema:
         """Return what is declared: a schema, or one with gaps to be estimated in a table."""
         if source is not None:
             outline = make_partial_schema(
-                schema, self.label, source, drop=self.drop, unit=self.unit
+                schema,
+                self.label,
+                source,
+                drop=self.drop,
+                unit=self.unit,
+                estimate=self.estimate_columns,
             )
             return declare_classes(outline, self.public_shares)
         if self.drop:
             raise ParameterError("drop: for schema='private'; leave columns out of the schema.")
+        if self.estimate_columns:
+            raise ParameterError(
+                "estimate_columns: needs schema='private' (--private-schema), which estimates "
+                "what is not declared."
+            )
         # Which combinations are rare is what another run found out of its own counts.
         declared = replace(load_schema(schema), label_rare=()).with_label(self.label)
         check_unit(self.unit, declared)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tabpe.errors import DataError, ParameterError
-from tabpe.io import Limits, files, open_source, read_table
+from tabpe.io import Limits, open_source, read_table, text_streams
 
 SECRET = "Secret-Cell-4711"
 ROWS = 20_000
@@ -135,12 +135,12 @@ def test_a_packed_bomb_is_stopped_at_the_limit_of_bytes(tmp_path, content, monke
     path.write_bytes(gzip.compress(content))
     read = 0
 
-    def counted(self, count, plain=files._DecompressedStream._count_bytes):
+    def counted(self, count, plain=text_streams.DecompressedStream._count_bytes):
         nonlocal read
         read = max(read, self._count + count)
         return plain(self, count)
 
-    monkeypatch.setattr(files._DecompressedStream, "_count_bytes", counted)
+    monkeypatch.setattr(text_streams.DecompressedStream, "_count_bytes", counted)
     assert refusal(path, bytes=2**21).startswith(f"{path}: ")
     assert read <= 2**21 + 2**21
 

@@ -81,5 +81,10 @@ def test_names_are_shown_if_one_of_them_is_declared(tmp_path):
 def test_names_that_are_years_are_fine_beside_one_that_is_declared(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("2019,2020,ward\n" + "1,2,lungqx\n3,4,heartqx\n" * 150)
-    model = TabPE(**(FAST | {"schema": "private", "public_rows": 300, "label": "ward"}))
+    model = TabPE(
+        **(
+            FAST
+            | {"schema": "private", "estimate_columns": "all", "public_rows": 300, "label": "ward"}
+        )
+    )
     assert model.fit(path).schema_.names == ("2019", "2020", "ward")

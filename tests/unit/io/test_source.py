@@ -177,8 +177,8 @@ def test_what_is_hidden_in_a_folder_is_passed_over(tmp_path, name):
 
 def test_what_is_no_table_in_a_folder_is_refused(tmp_path):
     write(tmp_path / "t.csv")
-    (tmp_path / "notes.txt").write_text(SECRET)
-    assert "notes.txt: expected a file that ends in .csv" in refusal(tmp_path)
+    (tmp_path / "notes.md").write_text(SECRET)
+    assert "notes.md: expected a file that ends in .csv" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, "_SUCCESS", "below/.hidden"])

@@ -35,7 +35,7 @@ def test_a_scale_is_a_part_of_what_a_schema_is_known_by():
 
 def test_quantiles_from_the_data_are_told():
     drafted = Integer("x", 0, 9, scale="quantile", quantiles=(0, 1, 3, 9), source=Source.DATA)
-    assert Schema((drafted,)).fields_from_data == ("x.min", "x.max", "x.quantiles")
+    assert Schema((drafted,)).fields_from_data == ("x.min", "x.max", "x.quantiles", "x.scale")
 
 
 @pytest.mark.parametrize(

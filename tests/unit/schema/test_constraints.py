@@ -251,7 +251,7 @@ def test_a_tree_is_written_and_parsed_back(found):
 def test_a_schema_with_gaps_keeps_rules_about_what_is_declared():
     outline = PartialSchema.from_schema(
         {"columns": [{"name": "age", "type": "integer", "min": 0, "max": 9}], "rules": ["age > 3"]}
-    ).complete_columns({"age": "int64", "ward": "string"})
+    ).complete_columns({"age": "int64", "ward": "string"}, estimate=None)
     found = build_constrained_schema(outline)
     assert found.names == ("age",)
     assert found.rules == ("age > 3",)
@@ -270,7 +270,7 @@ def test_a_schema_with_gaps_keeps_rules_about_what_is_declared():
 def test_rules_about_gaps_are_refused(rule, message):
     outline = PartialSchema.from_schema(
         {"columns": [{"name": "age", "type": "integer", "min": 0, "max": 9}], "rules": [rule]}
-    ).complete_columns({"age": "int64", "ward": "string"})
+    ).complete_columns({"age": "int64", "ward": "string"}, estimate=None)
     with pytest.raises(SchemaError) as error:
         build_constrained_schema(outline)
     assert message in str(error.value)

@@ -28,7 +28,7 @@ def outline(*columns, **head):
 
 
 def test_a_whole_schema_lacks_nothing_and_comes_back():
-    completed = PartialSchema.from_schema(WHOLE).complete_columns(TABLE)
+    completed = PartialSchema.from_schema(WHOLE).complete_columns(TABLE, estimate=None)
     assert completed.missing == ()
     assert completed.fill_gaps({}) == WHOLE
 
@@ -41,12 +41,15 @@ def test_marks_of_a_schema_stay():
         )
     )
     assert (
-        PartialSchema.from_schema(marked).complete_columns(["age", "bmi"]).fill_gaps({}) == marked
+        PartialSchema.from_schema(marked)
+        .complete_columns(["age", "bmi"], estimate=None)
+        .fill_gaps({})
+        == marked
     )
 
 
 def test_nothing_at_all_lacks_every_type():
-    missing = PartialSchema.from_schema(None).complete_columns(TABLE).missing
+    missing = PartialSchema.from_schema(None).complete_columns(TABLE, estimate=None).missing
     assert missing == ("age.type", "bmi.type", "ward.type", "ill.type")
 
 
@@ -85,7 +88,7 @@ def test_nothing_at_all_lacks_every_type():
     ],
 )
 def test_gaps_of_a_column_are_listed(column, missing):
-    assert outline(column).complete_columns([column["name"]]).missing == missing
+    assert outline(column).complete_columns([column["name"]], estimate=None).missing == missing
 
 
 def test_files_with_gaps_are_read(tmp_path):
@@ -101,7 +104,7 @@ def test_files_with_gaps_are_read(tmp_path):
 
 
 def test_a_file_may_name_the_label_alone():
-    completed = PartialSchema.from_schema({"label": "ward"}).complete_columns(TABLE)
+    completed = PartialSchema.from_schema({"label": "ward"}).complete_columns(TABLE, estimate=None)
     assert completed.label == "ward"
     assert [sketch.name for sketch in completed.columns] == list(TABLE)
 
@@ -168,7 +171,7 @@ def test_outlines_are_as_strict_as_schemas(plain, message):
 
 
 def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
-    completed = outline({"name": "ward"}).complete_columns(TABLE, drop=["bmi"])
+    completed = outline({"name": "ward"}).complete_columns(TABLE, drop=["bmi"], estimate=None)
     assert [sketch.name for sketch in completed.columns] == ["age", "ward", "ill"]
 
 
@@ -188,7 +191,7 @@ def test_columns_are_in_the_order_of_the_table_without_the_dropped_ones():
 )
 def test_names_that_the_table_does_not_have_are_refused(given, drop, message):
     with pytest.raises(SchemaError, match=message):
-        PartialSchema.from_schema(given).complete_columns(TABLE, drop=drop)
+        PartialSchema.from_schema(given).complete_columns(TABLE, drop=drop, estimate=None)
 
 
 def test_dates_are_no_label():
@@ -196,7 +199,7 @@ def test_dates_are_no_label():
         {"label": "when", "columns": [{"name": "when", "type": "date"}]}
     )
     with pytest.raises(SchemaError, match=r"label='when' is a date or a time.*such as the year"):
-        given.complete_columns(["when"])
+        given.complete_columns(["when"], estimate=None)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ def test_dates_are_no_label():
 def test_a_numeric_label_is_refused_before_a_row_is_read(column, cuts, message):
     given = {"label": "age", "columns": [column]} | ({"label_cuts": cuts} if cuts else {})
     with pytest.raises(SchemaError, match=message):
-        PartialSchema.from_schema(given).complete_columns(TABLE)
+        PartialSchema.from_schema(given).complete_columns(TABLE, estimate=None)
 
 
 def test_another_label_loses_the_cuts():
@@ -239,7 +242,7 @@ def test_a_column_without_a_type_may_be_declared_nullable():
     outline = PartialSchema.from_schema(
         {"columns": [{"name": "age", "nullable": True}, {"name": "ward"}]}
     )
-    table = outline.complete_columns(["age", "ward"])
+    table = outline.complete_columns(["age", "ward"], estimate=None)
     assert table.missing == ("age.type", "ward.type")
     estimated = table.columns[0].fill_gaps(Integer, min=0, max=9)
     assert estimated.nullable

@@ -130,18 +130,18 @@ def test_rare_is_for_several_labels():
 
 def test_an_outline_knows_its_classes_if_all_labels_are_declared():
     whole = PartialSchema.from_schema(SCHEMA).complete_columns(
-        {"age": "int64", "ward": "string", "ill": "bool"}
+        {"age": "int64", "ward": "string", "ill": "bool"}, estimate=None
     )
     assert whole.class_names == SCHEMA.class_names
     gaps = PartialSchema.from_schema({"label": ["ward", "ill"]}).complete_columns(
-        {"ward": "string", "ill": "bool"}
+        {"ward": "string", "ill": "bool"}, estimate=None
     )
     assert gaps.class_names is None
     assert gaps.missing == ("ward.type", "ill.type")
 
 
 def test_editors_know_every_key():
-    keys = {"label", "label_cuts", "label_classes", "label_rare", "columns", "rules"}
+    keys = {"label", "label_cuts", "label_classes", "label_rare", "format", "columns", "rules"}
     assert set(build_json_schema()["properties"]) == keys
     with pytest.raises(SchemaError, match=r"unknown key 'label_cut'.*label_cuts"):
         Schema.from_dict({"label_cut": [1], "columns": []})

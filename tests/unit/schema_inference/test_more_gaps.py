@@ -46,7 +46,9 @@ ALL = {
 
 def estimated(columns, *given, noise=QUIET, account=None, table=None, **paid):
     source = open_source(table or pa.table({name: TABLE[name] for name in columns}))
-    outline = PartialSchema.from_schema({"columns": list(given)}).complete_columns(source.names)
+    outline = PartialSchema.from_schema({"columns": list(given)}).complete_columns(
+        source.names, estimate=None
+    )
     account = Account() if account is None else account
     made = estimate_schema(outline, source, account=account, noise=noise, **(PAID | paid))
     assert account.spent == account.authorized
@@ -254,7 +256,7 @@ def test_the_price_is_kept_whatever_is_estimated(neighbours):
         users = limit_contributions([ids], column="id", max_rows=2, seed=0, scale=neighbours.scale)
     options = {"account": account, "neighbours": neighbours, "users": users}
     made = estimated(list(TABLE), *ALL["columns"], **options)
-    outline = PartialSchema.from_schema(ALL).complete_columns(list(TABLE))
+    outline = PartialSchema.from_schema(ALL).complete_columns(list(TABLE), estimate=None)
     planned = plan_spend(outline, neighbours=neighbours, **PAID)
     for items in (account.spent, (planned,)):
         loss = sum(neighbours.squared_distance * item.loss for item in items)

@@ -37,7 +37,7 @@ from tabpe.synthesizers.budget import (
 from tabpe.synthesizers.options import PublicFacts
 
 GAPS = PartialSchema.from_schema(None).complete_columns(
-    {"age": "int64", "ward": "string", "bmi": "double"}
+    {"age": "int64", "ward": "string", "bmi": "double"}, estimate=None
 )
 
 
@@ -278,7 +278,9 @@ def test_a_budget_that_leaves_nothing_for_the_votes_is_refused():
 
 def test_the_plan_of_a_run_has_a_place_for_what_its_schema_costs():
     request = dataclasses.replace(REQUEST, schema_budget=0.05)
-    outline = PartialSchema.from_schema(None).complete_columns({"age": "int64", "ward": "string"})
+    outline = PartialSchema.from_schema(None).complete_columns(
+        {"age": "int64", "ward": "string"}, estimate=None
+    )
     spends = plan_spends(request, 1, votes(15), FakeNoise(), outline)
     (schema,) = (item for item in spends if item.name == "schema")
     assert schema.loss == pytest.approx(0.05 * solve_gaussian_mu(1.0, 1e-6) ** 2)
@@ -446,7 +448,9 @@ def test_the_most_noise_of_tilted_votes_must_be_within_the_source(tilt):
     assert account.authorized == ()
 
 
-UNKNOWN = PartialSchema.from_schema(None).complete_columns({"ward": "string", "age": "string"})
+UNKNOWN = PartialSchema.from_schema(None).complete_columns(
+    {"ward": "string", "age": "string"}, estimate=None
+)
 KINDS = Spend("kinds of columns", 200.0, 2)
 PATHS = {
     "values of both": Spend("categories", 100.0, 2, 2e-8),

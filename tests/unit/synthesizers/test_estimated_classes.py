@@ -124,14 +124,14 @@ def test_it_survives_saving_and_a_second_run_need_not_buy_again(rows, tmp_path):
     again = TabPE.load(tmp_path / "run.tabpe")
     assert again.sample().equals(model.sample())
     assert again.schema_.label_classes == 4
-    second = fit(rows, model.schema_, schema="declared", schema_budget=0.05)
+    second = fit(rows, model.schema_, schema="declared", estimate_columns=(), schema_budget=0.05)
     assert not set(spends(second)) & set(CUTS)
     assert second.certificate.estimated == ("price.label_cuts",)
 
 
 def test_a_declared_schema_says_how_to_buy_it(rows):
     with pytest.raises(SchemaError, match=r"label_classes=4.*schema='private'"):
-        fit(rows, schema="declared")
+        fit(rows, schema="declared", estimate_columns=())
 
 
 def test_shares_of_classes_that_are_estimated_can_not_be_declared(rows):

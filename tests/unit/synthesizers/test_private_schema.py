@@ -163,7 +163,7 @@ def test_the_certified_epsilon_is_the_request_and_never_more(guarantee):
         (
             "id",
             [f"id{number}" for number in range(3000)],
-            "'id'.*ids and free text can not be estimated",
+            "'id'.*these can not be estimated",
         ),
         ("ill", np.linspace(0, 1, 3000) / 3, "label='ill' holds decimals: declare"),
     ],

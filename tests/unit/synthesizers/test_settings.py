@@ -66,7 +66,7 @@ def test_to_buy_a_schema_does_not_change_the_number_of_columns(given, drop):
         PartialSchema.from_schema({"columns": given.get("columns", [])}),
         label=label,
         label_cuts=given.get("label_cuts"),
-    ).complete_columns(STORED, drop=drop)
+    ).complete_columns(STORED, drop=drop, estimate=None)
     assert outline.missing
     estimated = outline.fill_gaps({column.name: column for column in COLUMNS})
     encoder = Encoder(estimated)
@@ -106,7 +106,9 @@ OPEN_WARD = {"name": "ward", "type": "categorical"}
 def test_a_column_whose_type_is_estimated_is_not_listed(given, label, listed):
     """One whose values alone are estimated is."""
     outline = (
-        PartialSchema.from_schema({"columns": given}).with_label(label).complete_columns(STORED)
+        PartialSchema.from_schema({"columns": given})
+        .with_label(label)
+        .complete_columns(STORED, estimate=None)
     )
     assert outline.missing
     assert count_listed_columns(outline) == listed
@@ -115,7 +117,7 @@ def test_a_column_whose_type_is_estimated_is_not_listed(given, label, listed):
 def test_what_is_asked_is_known_before_a_row_is_read():
     config = Posterior(rounds=3, votes=2)
     assert settings(config=config).query_plan == config.plan_queries(columns=3, classes=2, listed=1)
-    outline = PartialSchema.from_schema(None).complete_columns(STORED)
+    outline = PartialSchema.from_schema(None).complete_columns(STORED, estimate=None)
     found = settings(config=config, schema=outline).query_plan
     assert found == config.plan_queries(columns=4, classes=1, listed=0)
 
@@ -124,7 +126,8 @@ def test_pairs_are_asked_for_by_what_is_declared_and_not_by_what_is_estimated():
     config = Posterior(rounds=3, votes=2)
     declared = settings(config=config, schema=Schema(COLUMNS))
     estimated = settings(
-        config=config, schema=PartialSchema.from_schema(None).complete_columns(STORED)
+        config=config,
+        schema=PartialSchema.from_schema(None).complete_columns(STORED, estimate=None),
     )
     assert declared.query_plan == config.plan_queries(columns=4, classes=1, listed=2)
     assert PAIRS in [part.name for part in declared.query_plan.first]

@@ -88,6 +88,7 @@ from tabpe.measurement.reservation import (
     run_shielded,
 )
 from tabpe.schema import Boolean, Categorical, Column, Float, Integer, Schema, Temporal
+from tabpe.schema.table_format import TableReading
 from tabpe.synthesizers.budget import (
     agree_on_rest,
     compute_spent_epsilon,
@@ -735,7 +736,7 @@ def appraise(
 
 def _open_real(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     """Return the real table, refused before it costs anything if it lacks a column."""
-    source: TableSource = open_source(real)
+    source: TableSource = open_source(real, reading=TableReading.from_schema(schema))
     encoder = Encoder(schema)
     encoder.check_names(source.names)
     if unit is not None:

@@ -52,6 +52,7 @@ from tabpe.evaluation.report.report import Report
 from tabpe.evaluation.table_arrays import CategoricalCells, TableArrays, build_table_arrays
 from tabpe.io import draft_schema, open_table
 from tabpe.schema import Column, Float, Integer, Schema
+from tabpe.schema.table_format import TableReading
 from tabpe.synthesizers.base import Release
 from tabpe.synthesizers.certify import versions
 from tabpe.verification import GIVEN, Check, Verification, verify_plain
@@ -253,7 +254,11 @@ def open_tables(
 ) -> ReportTables:
     """Read the tables of a report; without a schema, draft one from the real table."""
     given = {"real": real, "synthetic": synthetic} | ({} if test is None else {"test": test})
-    tables = {role: read_all_rows(role, data) for role, data in given.items()}
+    reading = None if schema is None else TableReading.from_schema(schema)
+    tables = {
+        role: read_all_rows(role, data, None if role == "synthetic" else reading)
+        for role, data in given.items()
+    }
     if schema is None:
         schema, notes = draft_from_table(tables["real"], label)
         schema, left_out = keep_shared_columns(schema, tables["synthetic"])
@@ -368,10 +373,10 @@ def _read_json(path: Path) -> Any:
     return plain
 
 
-def read_all_rows(role: str, data: Any) -> pa.Table:
+def read_all_rows(role: str, data: Any, reading: TableReading | None = None) -> pa.Table:
     """Return all rows of a table in any form that `fit` takes."""
     try:
-        return open_table(data)[0]
+        return open_table(data, reading)[0]
     except DataError as error:
         if isinstance(data, (str, Path)):
             raise

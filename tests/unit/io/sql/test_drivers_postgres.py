@@ -282,6 +282,12 @@ def test_a_draft_and_an_estimated_schema(visits, postgres):
     drafted = draft_schema(visits, label="ill", drop=["person", "note"])
     assert drafted.names == SCHEMA.names
     usual = {"epsilon": 50.0, "delta": 1e-6, "n_samples": 30, "random_state": 0, "verbose": 0}
-    estimated = TabPE(schema="private", label="ill", drop=["person", "note"], **usual).fit(visits)
+    estimated = TabPE(
+        schema="private",
+        estimate_columns=["all", "note"],
+        label="ill",
+        drop=["person", "note"],
+        **usual,
+    ).fit(visits)
     assert estimated.schema_.names == SCHEMA.names
     assert estimated.sample().num_rows == 30

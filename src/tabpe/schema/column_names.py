@@ -1,0 +1,113 @@
+"""What the name of a column says about its cells, in several languages.
+
+Names of columns are public, so what follows from them costs nothing. They are a hint: a column of
+codes may be called `note`, and free text may be called anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tabpe.errors import SchemaError
+
+# Words of names, by what such columns hold. Each is a whole word of the name.
+_WORDS = {
+    "e-mail addresses": "email e_mail mail courriel correo emailaddress mailadresse",
+    "phone numbers": "phone telephone telefon tel mobile handy fax telefono portable phonenumber",
+    "names of persons": "surname lastname firstname forename fullname givenname familyname vorname "
+    "nachname nom prenom apellido apellidos nombre patientname customername nachnamen cognome",
+    "addresses": "address street strasse straße adresse anschrift rue direccion calle indirizzo",
+    "free text": "note notes comment comments remark remarks description text freetext free_text "
+    "bemerkung bemerkungen kommentar freitext anmerkung anamnese notiz notizen remarque "
+    "commentaire commentaires observaciones comentario useragent user_agent url referrer referer",
+    "ids": "id uuid guid ssn iban identifier patientid patient_no customerid caseid userid ip "
+    "ip_address session sessionid pid mrn",
+}
+_REASONS = {word: reason for reason, words in _WORDS.items() for word in words.split()}
+_NAME_WORDS = {"name", "names"}
+_OF_PERSONS = {
+    "patient",
+    "customer",
+    "client",
+    "person",
+    "user",
+    "employee",
+    "full",
+    "first",
+    "last",
+    "family",
+    "given",
+    "student",
+    "member",
+    "doctor",
+    "physician",
+    "contact",
+    "kunde",
+    "kunden",
+    "mitarbeiter",
+}
+_ID_WORDS = {"id", "nr", "no", "number", "nummer", "key", "code", "ref", "uuid", "num"}
+_PERSON_WORDS = _OF_PERSONS | {"subject", "case", "household", "account"}
+
+
+def split_name(name: str) -> list[str]:
+    """Return the words of a name in lower case, without marks.
+
+    Example:
+        >>> split_name("patientName"), split_name("E-Mail_adresse")
+        (['patient', 'name'], ['e', 'mail', 'adresse'])
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", spaced.lower()) if word]
+
+
+def find_personal_reason(name: str) -> str | None:
+    """Return what a column of persons holds, by its name; None if the name says nothing.
+
+    Example:
+        >>> find_personal_reason("patient_name"), find_personal_reason("ward")
+        ('names of persons', None)
+        >>> find_personal_reason("product name") is None
+        True
+    """
+    words = split_name(name)
+    together = "".join(words)
+    if words == ["name"] or (_NAME_WORDS & set(words) and _OF_PERSONS & set(words)):
+        return "names of persons"
+    for candidate in (together, *words):
+        if candidate in _REASONS:
+            return _REASONS[candidate]
+    return None
+
+
+def names_a_person(name: str) -> bool:
+    """Return whether a column may be the key of persons, by its name.
+
+    Example:
+        >>> names_a_person("patient_id"), names_a_person("Kundennummer"), names_a_person("visit_id")
+        (True, True, False)
+    """
+    words = split_name(name)
+    together = "".join(words)
+    stems = [word for word in _PERSON_WORDS if together.startswith(word)]
+    tails = [word for word in _ID_WORDS if together.endswith(word)]
+    return bool(stems and tails) or together in {"pid", "mrn", "ssn", "user", "patient", "customer"}
+
+
+def refuse_personal_names(names: Iterable[str]) -> None:
+    """Refuse columns that can not be estimated, as far as their names say so.
+
+    Example:
+        >>> refuse_personal_names(["age", "notes"])
+        Traceback (most recent call last):
+        tabpe.errors.SchemaError: column 'notes': holds free text, by its name: ...
+    """
+    for name in names:
+        reason = find_personal_reason(name)
+        if reason is not None:
+            raise SchemaError(
+                f"column {name!r}: holds {reason}, by its name: these can not be estimated: drop "
+                f"it (--drop), or, if it holds something else, name it in the schema or in "
+                f"estimate_columns (--estimate-columns)."
+            )

@@ -86,7 +86,9 @@ def test_a_public_report_leaks_nothing_whatever_the_guarantee(scene, guarantee):
     (entry,) = Ledger("ledger.db").entries("patients")
     assert entry.unit == ("person" if guarantee == "users" else None)
     plain = json.loads(pages()["page.json"])
-    assert plain["private_measures"]["certificate"]["adjacency"] == plain["certificate"]["adjacency"]
+    assert (
+        plain["private_measures"]["certificate"]["adjacency"] == plain["certificate"]["adjacency"]
+    )
     assert plain["certificate"]["epsilon"] < plain["private_measures"]["total_epsilon"] < 2
     assert scene.leaks() == []
 

@@ -420,9 +420,9 @@ class TabPE(Fitted):
         """
         given, estimated = choose_schema(self.schema, schema), is_schema_estimated(self.schema)
         # Errors come before a table is opened, except where its columns say what to estimate.
-        settings = None if estimated else self._make_settings(self._resolve_domain(None, given))
+        settings = None if estimated else self.make_settings(self._resolve_domain(None, given))
         with use_source(data) as source:
-            settings = settings or self._make_settings(self._resolve_domain(source, given))
+            settings = settings or self.make_settings(self._resolve_domain(source, given))
             self.release_ = self._run_pipeline(source, settings)
         return self
 
@@ -505,8 +505,8 @@ class TabPE(Fitted):
             outcome = run(source, shown)
         return Release.of(outcome, source.library)
 
-    def _make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
-        """Return what a run needs, all of it checked."""
+    def make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
+        """Return what a run needs, all of it checked; no table is needed for that."""
         check_options(self)
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
         check_extensions(config)

@@ -24,7 +24,8 @@ from tabpe_lab.datasets import catalog
 NAMES = ("artificial-characters", "adult", "bank")
 EPSILONS = (1.0, 3.0)
 MEASURES = ("column_error", "pair_error", "kept", "score")
-FIRST_SEED = 1000
+# Widths of bands were chosen after a trial with the seeds 1000 and 1001.
+FIRST_SEED = 2000
 
 
 def main() -> None:

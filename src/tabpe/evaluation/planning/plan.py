@@ -54,7 +54,7 @@ SEEN_SIGMAS = 3.0
 GOOD_NOISE, COARSE_NOISE = 0.05, 0.15
 GOOD, COARSE, LOST = "good", "coarse", "lost in noise"
 # How much wider than the simulated range a band is: structures differ from those simulated.
-WIDER_ERROR, WIDER_KEPT = 2.0, 0.15
+BELOW_ERROR, ABOVE_ERROR, WIDER_KEPT = 2.0, 3.0, 0.15
 # With a stand-in: at least so wide, and so many standard deviations.
 NARROW_ERROR, NARROW_KEPT, NARROW_SCORE, DEVIATIONS = 0.3, 0.1, 0.05, 3.0
 # Bytes of the program itself and its libraries, and of a row of the pool beside its cells.
@@ -452,7 +452,7 @@ def _make_error_band(values: Sequence[float], *, known: bool) -> Band:
     if known:
         half = max(DEVIATIONS * float(np.std(values, ddof=len(values) > 1)), NARROW_ERROR * mean)
         return Band(max(mean - half, 0.0), mean, min(mean + half, 1.0))
-    return Band(min(values) / WIDER_ERROR, mean, min(max(values) * WIDER_ERROR, 1.0))
+    return Band(min(values) / BELOW_ERROR, mean, min(max(values) * ABOVE_ERROR, 1.0))
 
 
 def _make_kept_band(values: Sequence[float], least: float = NARROW_KEPT, *, known: bool) -> Band:

@@ -6,6 +6,7 @@
 - `SqlTable`: a table that lives in a database
 - `draft_schema`: a first schema from a table, to be checked
 - `evaluate`, `evaluate_public`: how good a synthetic table is, as a `Report`
+- `plan`: what a run would give, before a private row is read
 - `Posterior`, `Evolution`: the settings of both strategies, for other than the presets
 - `Adjacency`, `Certificate`: what is guaranteed
 """
@@ -25,6 +26,7 @@ from tabpe.schema.temporal import Date, Datetime, Time
 from tabpe.synthesizers.tabpe import TabPE
 
 if TYPE_CHECKING:
+    from tabpe.evaluation.planning.plan import plan
     from tabpe.evaluation.report.evaluate import evaluate
     from tabpe.evaluation.report.evaluate_public import evaluate_public
     from tabpe.evaluation.report.report import Report
@@ -51,6 +53,7 @@ __all__ = [
     "draft_schema",
     "evaluate",
     "evaluate_public",
+    "plan",
 ]
 
 
@@ -60,4 +63,8 @@ def __getattr__(name: str) -> Any:
         from tabpe.evaluation import report
 
         return getattr(report, name)
+    if name == "plan":
+        from tabpe.evaluation.planning.plan import plan
+
+        return plan
     raise AttributeError(f"module 'tabpe' has no attribute {name!r}")

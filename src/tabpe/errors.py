@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 _LISTED = 8
 HEADER = "if it is CSV, does its first line hold the column names?"
@@ -23,9 +23,28 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 10
 
 
 class TabpeError(Exception):
-    """The base of all errors of tabpe."""
+    """The base of all errors of tabpe.
+
+    Attributes:
+        in_terminal: The message in the words of the command line, if it differs.
+    """
 
     exit_code: ClassVar[int] = 1
+    in_terminal: str | None = None
+
+    def with_advice(self, in_python: str, in_terminal: str) -> Self:
+        """Add what to do next, in the words of Python and in those of the command line.
+
+        Example:
+            >>> error = TabpeError("too much.").with_advice("Pass epsilon=1.", "Pass --epsilon 1.")
+            >>> print(error), print(error.in_terminal)
+            too much. Pass epsilon=1.
+            too much. Pass --epsilon 1.
+            (None, None)
+        """
+        self.in_terminal = f"{self.in_terminal or self} {in_terminal}"
+        self.args = (f"{self} {in_python}", *self.args[1:])
+        return self
 
 
 class ParameterError(TabpeError, ValueError):
@@ -116,7 +135,13 @@ class NotPrivateWarning(UserWarning):
 
 
 class NoBudgetWarning(UserWarning):
-    """A ledger records a run for a data set without a budget."""
+    """A ledger records a run for a data set without a budget.
+
+    Attributes:
+        in_terminal: The message in the words of the command line, if it differs.
+    """
+
+    in_terminal: str | None = None
 
 
 class ThinVotesWarning(UserWarning):

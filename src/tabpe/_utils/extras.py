@@ -14,6 +14,11 @@ REPORT = {
 }  # modules of the extra `report` and their packages
 
 
+def has_report_extra() -> bool:
+    """Return whether the packages of the extra `tabpe[report]` are installed."""
+    return all(find_spec(module) is not None for module in REPORT)
+
+
 def require_report_extra(what: str) -> None:
     """Raise an error unless all packages of the extra `tabpe[report]` are installed.
 

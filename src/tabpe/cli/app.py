@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from tabpe import __version__
-from tabpe.cli import audit, demo, evaluate, keys, ledger, schema, synth, verify
+from tabpe.cli import audit, demo, evaluate, keys, ledger, plan, schema, synth, verify
 
 HELP = """\
 Turn a sensitive table into a synthetic one under differential privacy.
 
 Start with 'tabpe demo'. For your own table: 'tabpe schema init' drafts what is \
-public about it, you check and correct the draft, and 'tabpe synth' writes the \
-synthetic table and its certificate. 'tabpe evaluate' measures its quality, \
-'tabpe verify' checks the certificate.
+public about it, you check and correct the draft, 'tabpe plan' tells what a run \
+would give, and 'tabpe synth' writes the synthetic table and its certificate. \
+'tabpe evaluate' measures its quality, 'tabpe verify' checks the certificate.
 
 Exit codes: 0 done, 1 failed, 2 wrong use or bad input, 3 budget refused.
 """
@@ -29,6 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("plan")(plan.plan)
 app.command("synth")(synth.synth)
 app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)

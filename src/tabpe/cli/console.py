@@ -41,16 +41,19 @@ def report_errors() -> Iterator[None]:
         try:
             yield
         except TabpeError as error:
-            raise _make_exit(str(error), error.exit_code) from None
-        except KeyboardInterrupt:
-            raise _make_exit(f"interrupted; {_describe_written(written)}.", INTERRUPTED) from None
+            raise _make_exit(error.in_terminal or str(error), error.exit_code) from None
+        except KeyboardInterrupt as error:
+            what = f"interrupted; {_describe_written(written)}.{_read_notes(error)}"
+            raise _make_exit(what, INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
             if os.environ.get("TABPE_DEBUG"):
                 raise
             describe = _describe_unprinted if _is_of_printing(error) else _describe_unexpected
-            raise _make_exit(describe(error, written), TabpeError.exit_code) from None
+            raise _make_exit(
+                describe(error, written) + _read_notes(error), TabpeError.exit_code
+            ) from None
 
 
 def print_line(title: str, text: str) -> None:
@@ -77,6 +80,11 @@ def check_free(*paths: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
 def _make_exit(message: str, code: int) -> typer.Exit:
     typer.echo(f"error: {message}", err=True)
     return typer.Exit(code)
+
+
+def _read_notes(error: BaseException) -> str:
+    """Return what was noted about an error on its way: what it cost."""
+    return "".join(f" {note}" for note in getattr(error, "__notes__", ()))
 
 
 def _describe_unexpected(error: Exception, written: list[Path]) -> str:
@@ -106,4 +114,4 @@ def _describe_written(written: list[Path]) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"warning: {message}", err=True)
+    typer.echo(f"warning: {getattr(message, 'in_terminal', None) or message}", err=True)

@@ -50,6 +50,10 @@ def set_budget(
         opened.set_budget(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit)
         print_line("ledger", str(opened.path))
         _show_total(opened.status(dataset))
+        typer.echo(
+            "  Runs compose: their noise adds up in squares, so epsilon 1 spent of 3 leaves about\n"
+            "  2.75, not 2. 'left' is what one more run may ask for."
+        )
 
 
 @app.command()

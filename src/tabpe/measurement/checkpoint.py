@@ -408,6 +408,8 @@ class MeasurementJournal:
 
     Attributes:
         transcript: The digest of all measurements so far, restored or made.
+        is_asking: Whether the rows are being asked, or an answer failed: an error then may follow
+            from rows, and not from noisy answers alone.
     """
 
     def __init__(
@@ -424,6 +426,7 @@ class MeasurementJournal:
         self._is_closed = is_closed
         self._observer = observer
         self._counters: dict[str, int] = {}
+        self.is_asking = False
 
     def measure_once(
         self, spend: Spend, measure: Callable[[], NoisyCounts], *, times: int = 1
@@ -448,6 +451,7 @@ class MeasurementJournal:
                 raise _make_mismatch_error(name)
             return measured
         self._check_open(name)
+        self.is_asking = True
         measured = measure()
         if measured.item.times != times:
             raise TabpeError(f"{name}: was not charged {times} times, as it should have been.")
@@ -459,6 +463,7 @@ class MeasurementJournal:
         found = self._load_recorded(spend.name, 1)
         if found is None:
             self._check_open(spend.name)
+            self.is_asking = True
             answer = ask()
             content = Archive({"item": spend.to_dict(), "answer": answer}, {})
             self._save_measurement(spend.name, 1, content)
@@ -486,6 +491,7 @@ class MeasurementJournal:
             self._folder.save_measurement(name, index, content)
         if self._observer is not None:
             self._observer.record_measurement(self.transcript)
+        self.is_asking = False
 
     def _check_open(self, name: str) -> None:
         if self._is_closed:

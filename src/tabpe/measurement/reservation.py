@@ -49,11 +49,13 @@ class LedgerCharge:
         *,
         start: RunStart | None = None,
         adaptive: bool = False,
+        list_measured: Callable[[BaseException], tuple[Spend, ...]] = lambda _: (),
     ) -> Iterator[RunEntry]:
         """Hold what a run may cost, from before its first read on.
 
-        Privacy: whatever happens, what was reserved stays charged, but for one case: the run fails
-        before a private row was read, and so can never have revealed anything.
+        Privacy: whatever happens, what was reserved stays charged, but for two cases. The run fails
+        before a private row was read, and so can never have revealed anything. Or it ends by what
+        noisy answers say: then what was measured stays charged, and the rest is refunded.
 
         Args:
             run: The name of the run; one that goes on after a crash is not charged again.
@@ -63,6 +65,8 @@ class LedgerCharge:
             may_refund: Whether no private row has been read.
             start: This start of the run, if it is in a folder to go on from.
             adaptive: Whether its noise may follow its own answers.
+            list_measured: Returns all that was measured before an error that follows from noisy
+                answers and public values alone; nothing for any other error.
         """
         entry = self.ledger.reserve(
             self.dataset,
@@ -76,11 +80,50 @@ class LedgerCharge:
         )
         try:
             yield entry
-        except BaseException:
-            if entry.state == "reserved" and may_refund():
-                with suppress(LedgerError):  # then it stays charged, and why the run failed is said
-                    self.ledger.refund(entry.id)
+        except BaseException as error:
+            with suppress(LedgerError):  # then it stays charged, and why the run failed is said
+                self._settle_failure(entry, error, may_refund, list_measured, start)
             raise
+
+    def _settle_failure(
+        self,
+        entry: RunEntry,
+        error: BaseException,
+        may_refund: Callable[[], bool],
+        list_measured: Callable[[BaseException], tuple[Spend, ...]],
+        start: RunStart | None,
+    ) -> None:
+        """Refund what may be refunded, and say in the error what was charged and what to do."""
+        if entry.state != "reserved":
+            return
+        name = f"data set {self.dataset!r}"
+        if may_refund():
+            self.ledger.refund(entry.id)
+            _add_advice(error, f"No row was read, and nothing was charged to {name}.")
+            return
+        measured = list_measured(error)
+        if measured:
+            token = None if entry.progress is None else entry.progress.token
+            self.ledger.stop(entry.id, measured, token)
+            listed = ", ".join(f"{spend.times} x {spend.name}" for spend in measured)
+            folder = "" if start is None else " in a new {folder}"
+            _add_advice(
+                error,
+                f"The run ended here. Charged to {name}: {listed}; the rest was refunded. "
+                f"Correct this and run again{folder}: only what that run measures is charged then.",
+            )
+        elif start is None:
+            _add_advice(
+                error,
+                f"Rows were read, so what was reserved stays charged to {name}. With "
+                f"{{folder}} a run that failed goes on without being charged again.",
+            )
+        else:
+            _add_advice(
+                error,
+                f"Rows were read, so what was reserved stays charged to {name}. Run again with the "
+                f"same {{folder}}: what was measured is not charged again.",
+            )
 
     def settle_entry(self, entry: RunEntry, certificate: Certificate) -> Certificate:
         """Put what was measured in the place of what was reserved.
@@ -94,6 +137,18 @@ class LedgerCharge:
         return named
 
 
+def _add_advice(error: BaseException, text: str) -> None:
+    """Add a text to an error, in Python's words and in those of the command line."""
+    in_python, in_terminal = (
+        text.replace("{folder}", "run_dir"),
+        text.replace("{folder}", "--run-dir"),
+    )
+    if isinstance(error, TabpeError):
+        error.with_advice(in_python, in_terminal)
+    else:
+        error.add_note(text.replace("{folder}", "run_dir (--run-dir)"))
+
+
 @contextmanager
 def reserve_budget(  # noqa: PLR0917
     charge: LedgerCharge | None,
@@ -105,13 +160,21 @@ def reserve_budget(  # noqa: PLR0917
     *,
     start: RunStart | None = None,
     adaptive: bool = False,
+    list_measured: Callable[[BaseException], tuple[Spend, ...]] = lambda _: (),
 ) -> Iterator[RunEntry | None]:
     """Hold what a run may cost in a ledger, if it is charged to one: `LedgerCharge`."""
     if charge is None:
         yield None
         return
     with charge.hold_reservation(
-        run, spends, neighbours, sampling_error, may_refund, start=start, adaptive=adaptive
+        run,
+        spends,
+        neighbours,
+        sampling_error,
+        may_refund,
+        start=start,
+        adaptive=adaptive,
+        list_measured=list_measured,
     ) as entry:
         yield entry
 

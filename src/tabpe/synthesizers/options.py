@@ -54,6 +54,8 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 PROVISIONAL_DELTA = 1e-6
+_SET_IN_PYTHON = "Set one with Ledger(path).set_budget(dataset, epsilon=..., delta=...)."
+_SET_IN_TERMINAL = "Set one with 'tabpe ledger set-budget NAME --epsilon E --delta D'."
 # The groups of options.
 GUARANTEE, PUBLIC, LEDGER = "Privacy guarantee", "What is public", "Ledger and resuming"
 SEARCH, MACHINE = "Evolution", "Engine and resources"
@@ -572,15 +574,15 @@ def open_charge(
     if charge.delta is None:
         if require_budget:
             raise BudgetError(
-                f"dataset={dataset!r}: has no budget in {charge.ledger.path}, and one is required. "
-                f"Set one with 'tabpe ledger set-budget'."
-            )
-        warnings.warn(
-            f"dataset={dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
-            f"not limited. Set one with 'tabpe ledger set-budget'.",
-            NoBudgetWarning,
-            stacklevel=4,
+                f"data set {dataset!r}: has no budget in {charge.ledger.path}, and one is required."
+            ).with_advice(_SET_IN_PYTHON, _SET_IN_TERMINAL)
+        text = (
+            f"data set {dataset!r}: has no budget in {charge.ledger.path}: the run is recorded and "
+            f"not limited."
         )
+        warning = NoBudgetWarning(f"{text} {_SET_IN_PYTHON}")
+        warning.in_terminal = f"{text} {_SET_IN_TERMINAL}"
+        warnings.warn(warning, stacklevel=4)
     return charge
 
 

@@ -30,7 +30,7 @@ from tabpe.encoding import Encoder, Records
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.marginals import Marginal
 from tabpe.encoding.records import RankTransform
-from tabpe.errors import ParameterError, TabpeError, ThinVotesWarning
+from tabpe.errors import ParameterError, SchemaError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
 from tabpe.evolution.constraint_repair import ConstraintSet
@@ -676,11 +676,17 @@ def _run_charged(
         return unread and (folder is None or folder.discard_run())
 
     begun = RunInfo.begin_run(settings.seed) if folder is None else folder.run
+    journals: list[MeasurementJournal] = []
+
+    def list_measured(error: BaseException) -> tuple[Spend, ...]:
+        return _list_settled(error, journals, settings)
+
     try:
-        with _reserve(begun, folder, settings, is_unread) as entry:
+        with _reserve(begun, folder, settings, is_unread, list_measured) as entry:
             is_closed = entry is not None and entry.state == "spent"
             follower = _make_follower(entry, settings)
             journal = MeasurementJournal(Account(), folder, is_closed=is_closed, observer=follower)
+            journals.append(journal)
             outcome = _run_pipeline(source, begun, folder, journal, settings)
     except BaseException:
         is_unread()
@@ -691,8 +697,27 @@ def _run_charged(
     return dataclasses.replace(outcome, certificate=certificate)
 
 
+def _list_settled(
+    error: BaseException, journals: Sequence[MeasurementJournal], settings: RunSettings
+) -> tuple[Spend, ...]:
+    """Return what was measured, if the error follows from noisy answers and public values alone.
+
+    An error of a schema or a parameter that is raised between two measurements does: nothing there
+    knows the rows. An error while the rows are asked may follow from them. A run whose plan is
+    fixed is composed as a whole, and stays charged as a whole.
+    """
+    decided = isinstance(error, (SchemaError, ParameterError)) and is_adaptive(settings.request)
+    if not decided or not journals or journals[-1].is_asking:
+        return ()
+    return journals[-1].account.spent
+
+
 def _reserve(
-    begun: RunInfo, folder: RunFolder | None, settings: RunSettings, is_unread: Callable[[], bool]
+    begun: RunInfo,
+    folder: RunFolder | None,
+    settings: RunSettings,
+    is_unread: Callable[[], bool],
+    list_measured: Callable[[BaseException], tuple[Spend, ...]],
 ) -> AbstractContextManager[RunEntry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
     request, noise = settings.request, settings.noise
@@ -711,6 +736,7 @@ def _reserve(
         is_unread,
         start=start,
         adaptive=is_adaptive(request),
+        list_measured=list_measured,
     )
 
 

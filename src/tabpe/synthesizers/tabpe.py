@@ -435,14 +435,14 @@ class TabPE(Fitted):
         # Errors come before a table is opened, except where its columns say what to estimate.
         if estimated:
             return self._fit_estimated(data, PartialSchema.from_schema(given))
-        settings = self._make_settings(self._resolve_domain(None, given))
+        settings = self.make_settings(self._resolve_domain(None, given))
         with use_source(data, reading=TableReading.from_schema(settings.schema)) as source:
             self.release_ = self._run_pipeline(source, settings)
         return self
 
     def _fit_estimated(self, data: Any, declared: PartialSchema) -> Self:
         with use_source(data, reading=TableReading(declared.format)) as source:
-            settings = self._make_settings(self._resolve_domain(source, declared))
+            settings = self.make_settings(self._resolve_domain(source, declared))
             reading = TableReading.from_schema(settings.schema)
             if not reading.rules:
                 self.release_ = self._run_pipeline(source, settings)
@@ -564,8 +564,8 @@ class TabPE(Fitted):
             outcome = run(source, shown)
         return Release.of(outcome, source.library)
 
-    def _make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
-        """Return what a run needs, all of it checked."""
+    def make_settings(self, schema: Schema | PartialSchema) -> RunSettings:
+        """Return what a run needs, all of it checked; no table is needed for that."""
         check_options(self)
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
         check_extensions(config)

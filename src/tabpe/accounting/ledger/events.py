@@ -486,7 +486,7 @@ def make_superseded_error() -> BudgetError:
 
 
 BUDGET, RESERVED, SPENT, REFUNDED = "budget", "reserved", "spent", "refunded"
-STARTED, MEASURED = "started", "measured"
+STARTED, MEASURED, STOPPED = "started", "measured", "stopped"
 _SHOWN = 8
 
 
@@ -549,6 +549,7 @@ class LedgerState:
             MEASURED: self._apply_measurement,
             SPENT: self._apply_spend,
             REFUNDED: self._apply_refund,
+            STOPPED: self._apply_stop,
         }
         if event.kind not in steps:
             raise LedgerError(f"{event.kind!r} is no kind of event.")
@@ -623,6 +624,15 @@ class LedgerState:
         certificate = check_digest("certificate_sha256", content["certificate_sha256"])
         self._close_entry(content, time, parse_spends(content["spends"]), certificate)
 
+    def _apply_stop(self, content: dict[str, Any], time: str) -> None:
+        """Close a run that ended without a release: what it measured counts, and nothing else."""
+        spends = parse_spends(content["spends"])
+        if not self._get_open_entry(content).adaptive:
+            raise LedgerError(
+                f"entry {content['entry'][:_SHOWN]}: its plan is fixed: it counts whole."
+            )
+        self._close_entry(content, time, spends, None)
+
     def _apply_refund(self, content: dict[str, Any], time: str) -> None:
         known = self._get_open_entry(content).progress
         if known is not None and (known.measurements or known.starts > 1):
@@ -661,7 +671,31 @@ def check_entry_relation(budget: Budget, entry: RunEntry) -> None:
         given.adjacency is budget.adjacency or budget.neighbours.squared_distance > 1
     ):
         return
-    raise LedgerError(
+    raise _make_relation_error(budget, given)
+
+
+def _make_relation_error(budget: Budget, given: Budget) -> LedgerError:
+    """Return why a run can not be charged; never with the advice to guarantee less.
+
+    User-level is more than row-level, and replace-one more than add/remove-one. Where the budget is
+    for more, the run should guarantee as much. Otherwise a budget is offered that fits the run.
+    """
+    error = LedgerError(
         f"data set {budget.dataset!r}: its budget is for {budget.relation}, and this run is for "
-        f"{given.relation}. Pass adjacency={budget.adjacency.value!r} and unit={budget.unit!r}."
+        f"{given.relation}."
+    )
+    stricter = max(budget.adjacency, given.adjacency, key=lambda one: one is Adjacency.REPLACE_ONE)
+    unit = given.unit if given.unit is not None else budget.unit
+    relation = f"adjacency={stricter.value!r}" + ("" if unit is None else f", unit={unit!r}")
+    if stricter is budget.adjacency and unit == budget.unit:
+        options = f"--adjacency {stricter.value}" + ("" if unit is None else f" --unit {unit}")
+        return error.with_advice(f"Pass {relation}.", f"Pass {options}.")
+    options = f"--epsilon {budget.epsilon:g} --delta {budget.delta:g} --adjacency {stricter.value}"
+    options += "" if unit is None else f" --unit {unit}"
+    return error.with_advice(
+        f"Set a budget that fits: Ledger.set_budget(name, epsilon={budget.epsilon:g}, "
+        f"delta={budget.delta:g}, {relation}), under another name if this one has runs already, "
+        f"and run with {relation}.",
+        f"Set a budget that fits: 'tabpe ledger set-budget NAME {options}', with another NAME if "
+        f"this one has runs already.",
     )

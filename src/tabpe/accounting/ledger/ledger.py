@@ -27,6 +27,7 @@ from tabpe.accounting.ledger.events import (
     RESERVED,
     SPENT,
     STARTED,
+    STOPPED,
     Budget,
     LedgerEvent,
     LedgerState,
@@ -162,7 +163,7 @@ class Ledger:
         >>> ledger.reserve("patients", [Spend("votes", sigma=5.0, times=15)])
         Traceback (most recent call last):
         tabpe.errors.BudgetError: data set 'patients': this run would bring the total to epsilon \
-3.9 of 2 at delta 1e-06; 1.69 is left. Ask for at most that at this delta, or raise the total.
+3.9 of 2 at delta 1e-06; 1.69 is left. Pass epsilon=1.69 and delta=1e-06, or less.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -389,6 +390,29 @@ class Ledger:
             raise BudgetError(f"{refusal} It was measured and is recorded: release nothing of it.")
         return entry
 
+    def stop(self, entry_id: str, spends: Sequence[Spend], token: str | None = None) -> RunEntry:
+        """Close an entry that ended without a release: what it measured counts, the rest does not.
+
+        The caller guarantees that the run ended by what noisy answers and public values say, and
+        that these spends are all that it measured (docs/privacy.md, "A run that stops").
+
+        Args:
+            entry_id: The entry.
+            spends: What was measured.
+            token: The start of the run, if it is in a folder to resume from.
+        """
+        check_spends(spends)
+
+        def decide(events: list[LedgerEvent]) -> tuple[list[LedgerEvent], RunEntry]:
+            before = self._fold_events(events).get_entry(entry_id)
+            if before.progress is not None:
+                _check_last_start(before, token)
+            content = {"entry": entry_id, "spends": serialize_spends(spends)}
+            state, event = self._make_event(events, STOPPED, content)
+            return [event], state.get_entry(entry_id)
+
+        return self._commit_change(decide)
+
     def refund(self, entry_id: str) -> RunEntry:
         """Refund a reservation. The caller guarantees that no private row was read."""
 
@@ -465,8 +489,24 @@ def _check_budget(state: LedgerState, entry_id: str) -> RunEntry:
     entry = state.get_entry(entry_id)
     refusal = _explain_refusal(state, entry)
     if refusal is not None:
-        raise BudgetError(f"{refusal} Ask for at most that at this delta, or raise the total.")
+        raise _advise_less(BudgetError(refusal), state, entry)
     return entry
+
+
+def _advise_less(error: BudgetError, state: LedgerState, entry: RunEntry) -> BudgetError:
+    """Say which epsilon fits, if any does."""
+    budget = state.budgets[entry.dataset]
+    others = [one for one in state.list_counted_entries(entry.dataset) if one.id != entry.id]
+    left = compute_remaining_epsilon(others, budget)
+    if not left:
+        return error.with_advice(
+            "Nothing is left for another run on these people.",
+            "Nothing is left for another run on these people.",
+        )
+    return error.with_advice(
+        f"Pass epsilon={left:g} and delta={budget.delta:g}, or less.",
+        f"Pass --epsilon {left:g} --delta {budget.delta:g}, or less.",
+    )
 
 
 def _check_last_start(entry: RunEntry, token: str | None) -> None:

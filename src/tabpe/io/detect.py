@@ -329,7 +329,7 @@ def draft_table(
             )
     layout = _state_marks(layout, marks, drafted)
     drafted = [_simplify_format(one, layout) for one in drafted]
-    cuts = _choose_cuts(cells, drafted, label)
+    cuts = _choose_cuts(cells, drafted, label, marks)
     units = [one.name for one in drafted if one.name in cells and _is_person_key(cells[one.name])]
     return TableDraft(
         tuple(drafted),
@@ -894,13 +894,16 @@ def _simplify_format(one: DraftedColumn, layout: TableFormat | None) -> DraftedC
 
 
 def _choose_cuts(
-    cells: Mapping[str, _Cells], drafted: Sequence[DraftedColumn], label: str | None
+    cells: Mapping[str, _Cells],
+    drafted: Sequence[DraftedColumn],
+    label: str | None,
+    marks: tuple[str, str | None],
 ) -> tuple[float, ...] | None:
     """Return the quartiles at which the classes of a numeric label begin."""
     found = next((one.column for one in drafted if one.name == label), None)
     if label is None or not isinstance(found, (Integer, Float)):
         return None
-    parsed = _parse_numbers(cells[label], (".", ","))
+    parsed = _parse_numbers(cells[label], marks)
     values = parsed[0] if parsed is not None else np.array([found.min, found.max])
     quartiles = np.quantile(values, [0.25, 0.5, 0.75], method="higher")
     inside = sorted({float(cut) for cut in quartiles if found.min < cut < found.max})

@@ -44,7 +44,6 @@ from tabpe.schema import (
     Datetime,
     Float,
     Integer,
-    Schema,
     Source,
 )
 from tabpe.schema.column_names import find_personal_reason, names_a_person
@@ -268,16 +267,6 @@ class TableDraft:
         if self.layout is not None and self.layout.stated:
             head["format"] = self.layout.to_dict()
         return {**head, "columns": [dict(column.entry) for column in self.columns]}
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether something is left to be estimated privately."""
-        return any("top" in column.entry for column in self.columns)
-
-    @property
-    def kept(self) -> tuple[DraftedColumn, ...]:
-        """The columns that are not left out."""
-        return tuple(column for column in self.columns if column.kind != "drop")
 
 
 def draft_table(
@@ -960,9 +949,3 @@ def _list_frame_orders(data: Any) -> dict[str, tuple[Any, ...]]:
         kinds = {name: kind for name, kind in data.schema.items() if type(kind).__name__ == "Enum"}
         return {name: tuple(kind.categories) for name, kind in kinds.items()}
     return {}
-
-
-def list_draft_schema(draft: TableDraft) -> Schema:
-    """Return the columns of a draft that need no estimate, as a schema."""
-    columns = tuple(one.column for one in draft.columns if one.column is not None)
-    return Schema(columns, draft.label, draft.label_cuts, format=draft.layout)

@@ -3,6 +3,7 @@
 import pytest
 
 import contents as made
+from tabpe.evaluation.report.verdict import rate_columns
 
 NAMES = "#column-table tbody th"
 CARDS = "#column-cards > li > h3"
@@ -73,11 +74,11 @@ def test_search_leaves_the_columns_that_match_in_the_table_and_in_the_pictures(v
 
 def test_the_worst_columns_come_first(visit):
     seen = visit(made.custodian())
-    differences = {one.name: one.difference for one in made.custodian().columns}
-    expected = sorted(differences, key=lambda name: -differences[name])
+    rated = rate_columns(made.custodian())
+    expected = sorted(rated, key=lambda name: rated[name])
     assert seen.texts(NAMES) == seen.texts(CARDS) == expected
-    sorted_by = seen.page.locator("#column-table th[aria-sort=descending]")
-    assert sorted_by.all_text_contents() == ["Difference"]
+    sorted_by = seen.page.locator("#column-table th[aria-sort=ascending]")
+    assert sorted_by.all_text_contents() == ["Agreement"]
 
 
 def test_sort_goes_both_ways_and_says_so(visit):
@@ -95,9 +96,9 @@ def test_sort_goes_both_ways_and_says_so(visit):
 def test_numbers_sort_as_numbers_and_those_that_are_not_there_come_last(visit):
     seen = visit(made.custodian())
     differences = [one.difference for one in made.custodian().columns]
-    button = seen.page.locator("#column-table").get_by_role("button", name="Difference")
-    cells = "#column-table tbody td:nth-child(3)"
-    for expected in (sorted(differences), sorted(differences, reverse=True)):
+    button = seen.page.locator("#column-table").get_by_role("button", name="Total variation")
+    cells = "#column-table tbody td:nth-child(4)"
+    for expected in (sorted(differences, reverse=True), sorted(differences)):
         button.click()
         assert seen.texts(cells) == [f"{value:.1%}" for value in expected]
     seen.page.get_by_role("button", name="Mean real").click()
@@ -226,3 +227,46 @@ def test_points_of_the_map_can_be_hidden(visit):
     seen.page.get_by_label("real rows").uncheck()
     assert seen.page.locator(".points-real").first.is_hidden()
     assert not seen.page.locator(".points-synthetic").first.is_hidden()
+
+
+def test_many_pictures_are_folded_until_a_column_is_searched(visit):
+    names = tuple(f"column {place}" for place in range(30))
+    seen = visit(made.custodian(names))
+    pictures = seen.page.locator("#column-pictures")
+    assert pictures.get_attribute("open") is None
+    assert not seen.page.locator(CARDS).first.is_visible()
+    seen.page.get_by_label("Search columns").fill("column 7")
+    assert seen.page.locator("#column-cards > li:visible").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 900])
+def test_a_wide_table_scrolls_beside_its_names(visit, width):
+    seen = visit(made.custodian(), width=width)
+    table = seen.page.get_by_role("region", name="All columns")
+    table.evaluate("element => { element.scrollLeft = element.scrollWidth }")
+    left = table.evaluate("element => element.getBoundingClientRect().left")
+    name = seen.page.locator(NAMES).first.evaluate(
+        "element => element.getBoundingClientRect().left"
+    )
+    assert left <= name < left + 60
+    hidden = """element => [...element.querySelectorAll('td.n')].filter(
+      cell => cell.scrollWidth > cell.clientWidth + 1).length"""
+    assert table.evaluate(hidden) == 0
+
+
+def test_a_public_page_states_one_epsilon(visit):
+    seen = visit(made.public())
+    total = made.public().private_measures.total_epsilon
+    text = seen.page.locator("main").inner_text()
+    facts = seen.page.locator("#privacy .facts.big").inner_text()
+    assert f"epsilon\n{total:g}" in facts
+    assert f"epsilon {total:g}" in seen.page.locator(".verdict").inner_text()
+    assert f"epsilon {total:g}" in seen.page.locator(".card").first.inner_text()
+    assert f"epsilon {total:g}" in text
+
+
+@pytest.mark.parametrize("section", ["pairs", "high-order", "utility", "privacy"])
+def test_the_cards_lead_to_the_figures_behind_them(visit, section):
+    seen = visit(made.custodian(), reduced_motion="reduce")
+    seen.page.locator(f".card a[href='#{section}']").first.click()
+    assert seen.page.locator(f"#{section}").evaluate("e => e.getBoundingClientRect().top < 200")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from tabpe.encoding.cells import format_axis_labels
+from tabpe.encoding.scales import build_scale, compute_bins
 from tabpe.evaluation.table_arrays import (
     Booleans,
     CategoricalCells,
@@ -21,11 +23,13 @@ from tabpe.evaluation.table_arrays import (
     choose_edges,
     find_bins,
 )
-from tabpe.schema import Categorical, Column, Temporal
+from tabpe.schema import Categorical, Column, Float, Integer, Temporal
+from tabpe.schema.columns import LINEAR
 from tabpe.schema.temporal import RESOLUTIONS
 
 BINS = 24
 MOST_BARS = 20
+_LARGE, _HUGE = 1e3, 1e12
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class ColumnShape:
         deviation: Standard deviation of a number.
         least: Smallest number.
         most: Largest number.
+        mean_date: The mean of a date or time, as one; empty for a number.
     """
 
     shares: tuple[float, ...]
@@ -47,6 +52,7 @@ class ColumnShape:
     deviation: float | None = None
     least: float | None = None
     most: float | None = None
+    mean_date: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,10 @@ class ColumnComparison:
         band: Half the width of a 95% interval around a real share that was estimated privately.
         open_ends: Whether the first and the last bin also hold numbers below and above the edges.
         unit: For a date or time: what its numbers count.
-        marks: For a date or time: the labels of the first edge, the middle and the last edge.
+        marks: The labels of the first edge, the middle of the axis and the last edge, unless they
+            are plain numbers.
+        positions: Where the edges lie on the axis, from 0 to 1; empty if it is linear.
+        axis: The scale of the axis: `linear`, `log` or `quantile`.
     """
 
     name: str
@@ -79,6 +88,8 @@ class ColumnComparison:
     open_ends: tuple[bool, bool] = (False, False)
     unit: str = ""
     marks: tuple[str, ...] = ()
+    positions: tuple[float, ...] = ()
+    axis: str = LINEAR
 
 
 def compare_columns(
@@ -110,11 +121,6 @@ def compare_columns(
     )
 
 
-def worst_first(columns: Iterable[ColumnComparison]) -> tuple[ColumnComparison, ...]:
-    """Return the columns by falling difference; ties and unknown ones keep their order."""
-    return tuple(sorted(columns, key=lambda column: -(column.difference or 0.0)))
-
-
 def _compare_column(real: Cells | None, synthetic: Cells) -> ColumnComparison:
     tables = [cells for cells in (real, synthetic) if cells is not None]
     numbers = [cells for cells in tables if isinstance(cells, NumericCells)]
@@ -125,10 +131,18 @@ def _compare_column(real: Cells | None, synthetic: Cells) -> ColumnComparison:
 def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
     """Compare one table, or the real and the synthetic one."""
     column, cells = tables[0].column, [table.present for table in tables]
-    edges = choose_edges(column, cells, BINS)
+    declared = tables[0].moments or column
+    scale = build_scale(column)
+    if scale is None:
+        edges = choose_edges(column, cells, BINS)
+    else:
+        _, edges = compute_bins(column, scale, BINS)
     shapes = [
-        _build_shape(
-            find_bins(present, edges), len(edges) - 1, table.missing, *_compute_moments(present)
+        describe_mean(
+            declared,
+            _build_shape(
+                find_bins(present, edges), len(edges) - 1, table.missing, *_compute_moments(present)
+            ),
         )
         for table, present in zip(tables, cells, strict=True)
     ]
@@ -141,7 +155,7 @@ def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
         (),
         *_pair_shapes(shapes),
         open_ends=(low, high),
-        **describe_bins(tables[0].moments or column, edges),
+        **describe_bins(declared, edges),
     )
 
 
@@ -160,12 +174,49 @@ def describe_bins(column: Column, edges: Sequence[float] | Floats) -> dict[str, 
             "unit": "ranks in the declared order",
             "marks": tuple(str(column.values[r]) for r in ranks),
         }
+    if isinstance(column, (Integer, Float)):
+        return _describe_scale(column, np.asarray(edges, dtype=np.float64))
     if not isinstance(column, Temporal):
         return {}
     steps = np.append(0, np.clip(np.rint(positions), 0, column.steps)).astype(np.int64)
     first, *marks = format_axis_labels(column, pa.array(steps))
     unit = next(name for name, tick in RESOLUTIONS.items() if tick == column.tick)
     return {"unit": f"{unit}s after {first}", "marks": tuple(marks)}
+
+
+def _describe_scale(column: Integer | Float, edges: Floats) -> dict[str, Any]:
+    """Return positions and labels of the edges on the scale of a column; empty if it is linear."""
+    scale = build_scale(column)
+    if scale is None:
+        return {}
+    positions = scale.transform_values(np.clip(edges, column.min, column.max))
+    middle = float(scale.inverse_transform(np.array([0.5]))[0])
+    ends = float(column.min), middle, float(column.max)
+    return {
+        "marks": tuple(map(_format_mark, ends)),
+        "positions": tuple(positions.tolist()),
+        "axis": column.scale,
+    }
+
+
+def _format_mark(value: float) -> str:
+    return f"{value:,.0f}" if _LARGE <= abs(value) < _HUGE else f"{value:.4g}"
+
+
+def describe_mean(column: Column, shape: ColumnShape) -> ColumnShape:
+    """Return the shape of a date or time with its mean as one; others as they are.
+
+    Example:
+        >>> from tabpe.schema import Date
+        >>> seen = Date("seen", "2024-01-01", "2024-01-31")
+        >>> describe_mean(seen, ColumnShape((1.0,), 0.0, mean=14.6)).mean_date
+        '2024-01-16'
+    """
+    if not isinstance(column, Temporal) or shape.mean is None:
+        return shape
+    step = np.clip(np.rint([shape.mean]), 0, column.steps).astype(np.int64)
+    (mean,) = format_axis_labels(column, pa.array(step))
+    return dataclasses.replace(shape, mean_date=str(mean))
 
 
 def _compare_categories(tables: Sequence[CategoricalCells]) -> ColumnComparison:

@@ -45,7 +45,13 @@ from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.cells import encode_numbers, get_origin
 from tabpe.encoding.marginals import ListAxis, MarginalAxis, NumberAxis, build_class_axis
 from tabpe.errors import CellError, ParameterError, SchemaError, TabpeError
-from tabpe.evaluation.metrics.columns import BINS, ColumnComparison, ColumnShape, describe_bins
+from tabpe.evaluation.metrics.columns import (
+    BINS,
+    ColumnComparison,
+    ColumnShape,
+    describe_bins,
+    describe_mean,
+)
 from tabpe.evaluation.private_metrics.estimates import (
     Appraisal,
     Floats,
@@ -482,7 +488,7 @@ def _build_shape(
         values = values[~np.isnan(values)]
     if not len(values):
         return ColumnShape(known, nulls)
-    return ColumnShape(
+    shape = ColumnShape(
         known,
         nulls,
         mean=float(values.mean()),
@@ -490,6 +496,7 @@ def _build_shape(
         least=float(values.min()),
         most=float(values.max()),
     )
+    return describe_mean(column, shape)
 
 
 def _name_bars(column: Column, axis: ListAxis) -> tuple[str, ...]:

@@ -348,19 +348,20 @@ def _draw_histogram(view: ColumnComparison) -> Chart:
     right = _RIGHT - _NULLS if has_nulls else _RIGHT
     shapes = [shape for shape in (view.real, view.synthetic) if shape is not None]
     highest = [share + view.band for shape in shapes for share in (*shape.shares, shape.nulls)]
-    x = ChartScale(view.edges[0], view.edges[-1], _COLUMNS_LEFT, right)
+    edges = view.positions or view.edges
+    x = ChartScale(edges[0], edges[-1], _COLUMNS_LEFT, right)
     y = make_scale(highest, _COLUMNS_BOTTOM, _TOP)
     parts = [draw_left_axis(y, _COLUMNS_LEFT, _RIGHT, 3, "%")]
     fill: dict[str, Any] = {"fill": SYNTHETIC, "fill_opacity": "0.2"}
     if view.real is not None:
         shares, fill = view.real.shares, {"fill": "none"}
-        parts.append(_draw_steps(view.edges, shares, x, y, fill=REAL, fill_opacity="0.35"))
+        parts.append(_draw_steps(edges, shares, x, y, fill=REAL, fill_opacity="0.35"))
         if view.band:
             upper = [share + view.band for share in shares]
             lower = [max(0.0, share - view.band) for share in shares]
             band = {"fill": REAL, "fill_opacity": "0.25"}
-            parts.append(_draw_steps(view.edges, upper, x, y, lower, **band))
-    parts.append(_draw_steps(view.edges, view.synthetic.shares, x, y, **fill, **_OUTLINE))
+            parts.append(_draw_steps(edges, upper, x, y, lower, **band))
+    parts.append(_draw_steps(edges, view.synthetic.shares, x, y, **fill, **_OUTLINE))
     parts += _draw_ends(view, right)
     if has_nulls:
         parts += _draw_null_bars(view, y)

@@ -18,12 +18,12 @@ import pyarrow as pa
 from tabpe._utils import validation
 from tabpe._utils.extras import require_report_extra
 from tabpe._utils.progress import show_step_line
-from tabpe.accounting import NoiseSource
-from tabpe.errors import ParameterError
+from tabpe.accounting import NoiseSource, ReleaseStatement
+from tabpe.errors import LedgerError, ParameterError
 from tabpe.evaluation.metrics.associations import measure_association
 from tabpe.evaluation.metrics.columns import compare_columns
 from tabpe.evaluation.metrics.embedding import project_rows
-from tabpe.evaluation.private_metrics import appraise
+from tabpe.evaluation.private_metrics import Appraisal, appraise
 from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.evaluate import (
     RunProvenance,
@@ -37,6 +37,7 @@ from tabpe.evaluation.report.evaluate import (
 )
 from tabpe.evaluation.report.report import Report
 from tabpe.evaluation.table_arrays import build_table_arrays
+from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import Schema, Source
 from tabpe.synthesizers.certify import versions
 from tabpe.synthesizers.options import open_charge, resolve_noise
@@ -113,6 +114,7 @@ def evaluate_public(
     appraisal = None
     if real is not None:
         unit = None if provenance.certificate is None else provenance.certificate.unit
+        charge = open_charge(ledger, dataset, unit)
         with show_step_line(visible=verbose > 0) as on_step:
             on_step("measuring the real rows under noise")
             appraisal = appraise(
@@ -122,10 +124,12 @@ def evaluate_public(
                 epsilon=epsilon,
                 delta=delta,
                 certificate=provenance.certificate,
-                charge=open_charge(ledger, dataset, unit),
+                charge=charge,
                 noise=resolve_noise(noise),
                 random_state=seed,
             )
+        if charge is not None:
+            appraisal = _add_total(appraisal, charge)
     return Report(
         ReportContents(
             mode="public",
@@ -153,6 +157,19 @@ def _refuse_budget_options(**options: Any) -> None:
     for name, given in options.items():
         if given is not None:
             raise ParameterError(f"{name}={given!r}: is for private measures: give epsilon.")
+
+
+def _add_total(appraisal: Appraisal, charge: LedgerCharge) -> Appraisal:
+    """Return the appraisal with what all runs on the data set have spent, as the ledger says."""
+    measures = appraisal.measures
+    try:
+        total = charge.ledger.status(charge.dataset).total
+    except LedgerError:  # the measures are paid for: they are shown anyway
+        return appraisal
+    certificate = measures.certificate.with_statement(ReleaseStatement(total=total))
+    return dataclasses.replace(
+        appraisal, measures=dataclasses.replace(measures, certificate=certificate)
+    )
 
 
 def _resolve_schema(

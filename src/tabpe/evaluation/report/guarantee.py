@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tabpe.accounting import ROW_LEVEL, Adjacency, Certificate, NeighboringRelation
 from tabpe.accounting.certificate import round_up
 from tabpe.evaluation.report.contents import ReportContents
+from tabpe.evaluation.report.text import format_rounded_up, quote_name
 from tabpe.verification import FAILED
 from tabpe.verification.verify import OK
 
@@ -208,3 +209,21 @@ def is_compared(contents: ReportContents) -> bool:
     """Return whether the rows were verified to be those that the certificate names."""
     checks = () if contents.verification is None else contents.verification.checks
     return any(check.name == TABLE and check.outcome == OK for check in checks)
+
+
+def describe_total(certificate: Certificate) -> str:
+    """Return what all runs on the data set have spent, as its ledger says; empty if unknown."""
+    total = None if certificate.statement is None else certificate.statement.total
+    if total is None:
+        return ""
+    dataset = ""
+    if certificate.ledger is not None:
+        dataset = f" on {quote_name(certificate.ledger.dataset)}"
+    runs = "1 run" if total.runs == 1 else f"{total.runs:,} runs"
+    if total.epsilon is None or total.delta is None:
+        return f"{runs}{dataset}, this one included. The ledger sets no budget, so no total."
+    words = (
+        f"{runs}{dataset}, this one included: epsilon {format_rounded_up(total.epsilon)} "
+        f"at delta {format_rounded_up(total.delta, 3)} together"
+    )
+    return words + ("." if total.budget is None else f", of a budget of {total.budget:g}.")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from tabpe.evaluation.metrics.columns import worst_first
 from tabpe.evaluation.report import charts, guarantee, tables, text, verdict
 from tabpe.evaluation.report.contents import ReportContents
 
@@ -119,6 +118,8 @@ def build_environment() -> Environment:
         "total_guarantee": verdict.compute_total_guarantee,
         "common": guarantee.COMMON,
         "is_compared": guarantee.is_compared,
-        "worst_first": worst_first,
+        "worst_first": verdict.list_worst_first,
+        "rate_columns": verdict.rate_columns,
+        "describe_total": guarantee.describe_total,
     }
     return environment

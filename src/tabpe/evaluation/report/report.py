@@ -22,8 +22,7 @@ import pyarrow as pa
 from tabpe._utils import files, validation
 from tabpe.accounting import Certificate
 from tabpe.errors import OutputError, ParameterError
-from tabpe.evaluation.metrics.columns import worst_first
-from tabpe.evaluation.report import charts, html, tables
+from tabpe.evaluation.report import charts, html, tables, verdict
 from tabpe.evaluation.report.charts import Chart
 from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.guarantee import AttackerBound, list_doubts
@@ -254,7 +253,7 @@ class Plot:
 
 
 def _plot_columns(contents: ReportContents) -> Charts:
-    for view in worst_first(contents.columns):
+    for view in verdict.list_worst_first(contents):
         yield view.name, charts.column(view)
 
 

@@ -23,15 +23,21 @@ from tabpe._utils import validation
 from tabpe.accounting import Certificate
 from tabpe.accounting.certificate import round_up
 from tabpe.errors import ParameterError
-from tabpe.evaluation.report.guarantee import AttackerBound
+from tabpe.evaluation.report.guarantee import AttackerBound, describe_total
 from tabpe.evaluation.report.html import build_environment, hash_source, read_asset
-from tabpe.evaluation.report.text import clean_text, format_rounded_up, shorten_text
+from tabpe.evaluation.report.text import (
+    LONGEST_NAME,
+    clean_text,
+    format_rounded_up,
+    quote_name,
+    shorten_text,
+)
 from tabpe.verification.signing import CertificateSignature
 
 FORMS = ("html", "text")
 SIGNERS = ("Data custodian", "Data protection", "Ethics board")
 NOT_STATED = "not stated"
-_LONGEST, _LONGEST_NAME, _LONGEST_LIST = 200, 48, 180
+_LONGEST, _LONGEST_LIST = 200, 180
 _MOST_FACTS, _MOST_SPENDS, _MOST_NOTES, _MOST_CAVEATS = 3, 10, 3, 7
 # Sizes of letters, the largest first: characters in a line, and lines on a page with its table.
 _SIZES = {"": (84, 36), "small": (98, 42), "tiny": (118, 54)}
@@ -75,7 +81,7 @@ class CertificateSheet:
     def title(self) -> str:
         """The name of the released table."""
         release = self.certificate.release
-        return "No table yet" if release is None else shorten_text(release.file, _LONGEST_NAME)
+        return "No table yet" if release is None else shorten_text(release.file, LONGEST_NAME)
 
     @property
     def epsilon(self) -> str:
@@ -181,7 +187,9 @@ class CertificateSheet:
         relation, unit = self.certificate.neighbours, self.certificate.unit
         words = f"{relation.meaning}; {relation.adjacency.value}"
         if relation.is_user_level:
-            words += f"; a user is a value of {_quote(unit)}, with {relation.max_rows} rows at most"
+            words += (
+                f"; a user is a value of {quote_name(unit)}, with {relation.max_rows} rows at most"
+            )
         return words
 
     @property
@@ -189,7 +197,7 @@ class CertificateSheet:
         relation = self.certificate.neighbours
         if relation.is_user_level:
             return (
-                f"Persons: whoever has one value of {_quote(self.certificate.unit)}, with all "
+                f"Persons: whoever has one value of {quote_name(self.certificate.unit)}, with all "
                 f"their rows. At most {relation.max_rows:,} rows of each were used."
             )
         return (
@@ -206,22 +214,10 @@ class CertificateSheet:
 
     @property
     def _total(self) -> str:
-        certificate = self.certificate
-        total = None if certificate.statement is None else certificate.statement.total
-        if total is None:
-            return (
-                "Not known: no ledger is named here. Other releases of the same data add to what "
-                "this one reveals."
-            )
-        dataset = "" if certificate.ledger is None else f" on {_quote(certificate.ledger.dataset)}"
-        runs = "1 run" if total.runs == 1 else f"{total.runs:,} runs"
-        if total.epsilon is None or total.delta is None:
-            return f"{runs}{dataset}, this one included. The ledger sets no budget, so no total."
-        words = (
-            f"{runs}{dataset}, this one included: epsilon {format_rounded_up(total.epsilon)} "
-            f"at delta {format_rounded_up(total.delta, 3)} together"
+        return describe_total(self.certificate) or (
+            "Not known: no ledger is named here. Other releases of the same data add to what "
+            "this one reveals."
         )
-        return words + ("." if total.budget is None else f", of a budget of {total.budget:g}.")
 
     @property
     def _signer(self) -> str:
@@ -231,13 +227,13 @@ class CertificateSheet:
 
     def _describe_dataset(self) -> Iterator[str]:
         certificate = self.certificate
-        name = NOT_STATED if certificate.ledger is None else _quote(certificate.ledger.dataset)
+        name = NOT_STATED if certificate.ledger is None else quote_name(certificate.ledger.dataset)
         release = certificate.release
         size = "" if release is None else f", {release.rows:,} synthetic rows"
         columns = f"{len(self._list_columns()):,} columns"
         yield f"Data set: {name}. Released: {self.title}{size}, {columns}."
         yield f"Contact: {self._contact or f'{NOT_STATED} (--contact)'}"
-        made = shorten_text(certificate.created[:16].replace("T", " "), _LONGEST_NAME)
+        made = shorten_text(certificate.created[:16].replace("T", " "), LONGEST_NAME)
         yield f"Made on {made} UTC."
 
     def _describe_guarantee(self) -> Iterator[str]:
@@ -299,7 +295,7 @@ class CertificateSheet:
             yield f"measurements: {certificate.measurements_sha256}"
         yield f"certificate, as in the ledger: {certificate.digest}"
         if certificate.ledger is not None:
-            yield f"ledger entry: {shorten_text(certificate.ledger.entry, _LONGEST_NAME)}"
+            yield f"ledger entry: {shorten_text(certificate.ledger.entry, LONGEST_NAME)}"
 
 
 def render_sheet(
@@ -383,7 +379,7 @@ def _join(names: Sequence[str]) -> str:
     """Return as many names as fit, and the number of the others."""
     shown: list[str] = []
     for name in names:
-        short = shorten_text(name, _LONGEST_NAME // 2)
+        short = shorten_text(name, LONGEST_NAME // 2)
         if shown and len(", ".join([*shown, short])) > _LONGEST_LIST:
             break
         shown.append(short)
@@ -405,10 +401,6 @@ def _measure_width(text: str) -> float:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, (list, tuple))
-
-
-def _quote(name: str | None) -> str:
-    return f"“{shorten_text(name or '', _LONGEST_NAME)}”"
 
 
 def _describe_mapping(mapping: object) -> str:

@@ -17,6 +17,7 @@ from tabpe.evaluation.report.charts import Bounds
 from tabpe.evaluation.report.contents import ReportContents
 
 MOST_COLUMNS, MOST_CHARTS = 1000, 60
+OPEN_CHARTS = 24  # the pictures of more columns are folded
 KWayAnchored = tuple[str, Sequence[KWayDistance], Sequence[KWayDistance], Sequence[KWayDistance]]
 MOST_CELLS = 40
 MOST_SAMPLE_COLUMNS, MOST_SAMPLE_ROWS = 100, 20

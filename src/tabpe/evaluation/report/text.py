@@ -11,6 +11,7 @@ from tabpe.accounting.certificate import round_up
 ABSENT = "\u2013"
 _BETWEEN_LETTERS = "\u200c\u200d\u200e\u200f\u061c"  # scripts and emoji need these invisible ones
 _CONTROL_PICTURES, _DELETE, _DELETE_PICTURE = 0x2400, 0x7F, "\u2421"
+LONGEST_NAME = 48
 _THOUSAND, _SMALL = 1000, 1e-4
 
 
@@ -52,6 +53,16 @@ def shorten_text(text: str, width: int) -> str:
     """
     text = clean_text(text)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def quote_name(name: str | None) -> str:
+    """Return a name from the data in quotation marks, shortened.
+
+    Example:
+        >>> quote_name("patients")
+        '“patients”'
+    """
+    return f"“{shorten_text(name or '', LONGEST_NAME)}”"
 
 
 def format_number(value: float | None) -> str:

@@ -8,6 +8,7 @@ clean, and its card says so. `Cause` names, for programs, why a card is not good
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ FEWEST_ROWS = 20
 # Judgements, chosen on tables that are known to be bad or honest: tests/support/bad_tables.py.
 WORST_COLUMN = 0.9
 MISSED_SHARE, MISSED_ROWS = 0.01, 20
+ALL_KEPT = 0.995  # 100% once it is rounded
 PAIRS, LEARNED, COVERAGE = (0.6, 0.3), (0.7, 0.4), (0.85, 0.6)
 DETACHED = 0.1
 HIGH, HARDLY, BELOW_FLOOR = 3, 0.1, 0.75
@@ -197,19 +199,50 @@ def _grade_guarantee(contents: ReportContents) -> ReportCard:
     return card(f"epsilon {round_up(bound.epsilon, 3):g}", grade, words)
 
 
+def rate_columns(contents: ReportContents) -> dict[str, float]:
+    """Return how far each column agrees with the real one, from 0 to 1; unknown ones are left out.
+
+    It is the score of SDMetrics where it was measured, or else the same from the shares of bins:
+    1 minus the largest gap between cumulative shares of a number, 1 minus total variation of a
+    category; or the agreement of nulls, where that is less.
+    """
+    views, scores = {view.name: view for view in contents.columns}, _score_columns(contents)
+    known = {name: _include_nulls(score, views.get(name)) for name, score in scores.items()}
+    return {name: score for name, score in known.items() if not math.isnan(score)}
+
+
+def _score_columns(contents: ReportContents) -> dict[str, float]:
+    """Return the score of each column, nulls aside; NaN if it is not known."""
+    if contents.quality is None:
+        return {view.name: _rate_shares(view) for view in contents.columns}
+    return {one.column: one.score for one in contents.quality.columns}
+
+
+def list_worst_first(contents: ReportContents) -> tuple[ColumnComparison, ...]:
+    """Return the columns by rising agreement; ties keep their order, unknown ones come last."""
+    rated = rate_columns(contents)
+    return tuple(sorted(contents.columns, key=lambda view: rated.get(view.name, math.inf)))
+
+
+def _rate_shares(view: ColumnComparison) -> float:
+    if view.real is None or view.difference is None:
+        return math.nan
+    gaps = [one - two for one, two in zip(view.real.shares, view.synthetic.shares, strict=True)]
+    if view.kind == "number":
+        return 1 - max(map(abs, itertools.accumulate(gaps)), default=0.0)
+    return 1 - sum(map(abs, gaps)) / 2
+
+
 def _grade_columns(contents: ReportContents) -> ReportCard | None:
-    differences = {view.name: view.difference for view in contents.columns}
-    known = {name: 1 - value for name, value in differences.items() if value is not None}
-    what = f"1 minus total variation{', noisy' if contents.mode == 'public' else ''}"
-    if contents.quality is not None:
-        views = {view.name: view for view in contents.columns}
-        scores = {one.column: one.score for one in contents.quality.columns}
-        known = {name: _include_nulls(score, views.get(name)) for name, score in scores.items()}
-        what = "SDMetrics' Column Shapes"
-        what += "" if known == scores else ", or the agreement of nulls where that is less"
-    known = {name: score for name, score in known.items() if not math.isnan(score)}
+    known = rate_columns(contents)
     if not known:
         return None
+    scores = _score_columns(contents)
+    what = "SDMetrics' Column Shapes"
+    if contents.mode == "public":
+        what = "as SDMetrics' Column Shapes, from bins and noisy shares"
+    if any(known[name] != scores[name] for name in known):
+        what += ", or the agreement of nulls where that is less"
     mean, worst = sum(known.values()) / len(known), min(known, key=lambda name: known[name])
     words = (
         f"Single columns agree to {format_percent(mean)} on average ({what}); the worst is "
@@ -285,11 +318,11 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     kept = round(found.kept, 2)
     names = " with ".join(_format_name(name) for name in lost.columns)
     count = len(found.pairs)
+    worst = f"Most is lost in {names}: {lost.kept:.0%} is kept. " if lost.kept < ALL_KEPT else ""
     words = (
         f"{count} of {found.possible} pairs of columns {'is' if count == 1 else 'are'} related. "
         f"Synthetic rows keep {kept:.0%} of their dependence, where other real rows keep all and "
-        f"independent columns none. Most is lost in {names}: {lost.kept:.0%} is kept. Good from "
-        f"{PAIRS[0]:.0%}, fair from {PAIRS[1]:.0%}."
+        f"independent columns none. {worst}Good from {PAIRS[0]:.0%}, fair from {PAIRS[1]:.0%}."
     )
     grade = _grade_at_least(kept, *PAIRS)
     causes: tuple[Cause, ...] = () if grade == "good" else ("pairs lost",)

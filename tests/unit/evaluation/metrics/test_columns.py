@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tabpe.evaluation.metrics.columns import BINS, MOST_BARS, compare_columns, worst_first
+from tabpe.evaluation.metrics.columns import BINS, MOST_BARS, compare_columns
 from tabpe.evaluation.table_arrays import build_table_arrays
-from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
+from tabpe.schema import Boolean, Categorical, Date, Float, Integer, Schema
 
 AGE = Integer("x", 0, 100)
 SHARE = Float("x", 0, 1)
@@ -147,13 +147,30 @@ def test_numbers_of_any_size_have_finite_moments():
     assert found.synthetic.mean == pytest.approx(1.5e-310)
 
 
-def test_the_worst_come_first_and_what_is_not_known_last():
-    schema = Schema(tuple(Categorical(name, ("a", "b")) for name in "wxyz"))
-    real = pa.table({name: ["a"] * 4 for name in "wxyz"})
-    cells = {"w": "aaaa", "x": "aabb", "y": "aaaa", "z": "abbb"}
-    synthetic = pa.table({name: list(letters) for name, letters in cells.items()})
-    columns = compare_columns(*build_table_arrays(schema, [real, synthetic]))
-    assert [column.name for column in worst_first(columns)] == ["z", "x", "w", "y"]
+def test_the_mean_of_dates_is_a_date():
+    day = Date("x", "2024-01-01", "2024-12-31")
+    found = seen(day, ["2024-01-01", "2024-01-31"], ["2024-03-01", "2024-03-01"])
+    assert (found.real.mean, found.real.mean_date) == (15.0, "2024-01-16")
+    assert found.synthetic.mean_date == "2024-03-01"
+    assert seen(SHARE, [0.1], [0.2]).real.mean_date == ""
+
+
+def test_a_log_scaled_number_has_a_log_axis():
+    found = seen(Float("x", 1, 10_000, scale="log"), [1.0, 11.0, 110.0], [1000.0, 9000.0])
+    assert found.axis == "log"
+    assert found.positions == pytest.approx(np.linspace(0, 1, BINS + 1).tolist())
+    assert found.marks == ("1", "100", "10,000")
+    # Bins are as wide as ratios: each power of ten has a quarter of them.
+    assert [place for place, share in enumerate(found.real.shares) if share] == [0, 6, 12]
+
+
+def test_a_log_axis_reaches_over_zero_and_what_lies_beyond_is_in_the_last_bin():
+    found = seen(Integer("x", -100, 100, scale="log"), [-100, 0, 100], [0, 0, 500])
+    assert found.positions[0] == 0.0
+    assert found.positions[-1] == 1.0
+    assert list(found.positions) == sorted(found.positions)
+    assert sum(found.real.shares) == sum(found.synthetic.shares) == pytest.approx(1)
+    assert found.open_ends == (False, True)
 
 
 def test_columns_are_in_the_order_of_the_schema():

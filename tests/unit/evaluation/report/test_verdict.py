@@ -11,7 +11,13 @@ from tabpe.evaluation.metrics.dependence import PairDependence
 from tabpe.evaluation.metrics.embedding import RepresentationScores
 from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
 from tabpe.evaluation.metrics.utility import LabelCertainty, LearnerScore, UtilityScores
-from tabpe.evaluation.report.verdict import build_cards, find_main_scores, write_verdict
+from tabpe.evaluation.report.verdict import (
+    build_cards,
+    find_main_scores,
+    list_worst_first,
+    rate_columns,
+    write_verdict,
+)
 from tabpe.verification.verify import FAILED, Check
 
 
@@ -290,3 +296,26 @@ def test_the_verdict_names_what_is_poor():
     verdict = write_verdict(made.custodian(closeness=close))
     assert verdict.endswith("high order and utility; poor in closeness.")
     assert "No measure was taken" in write_verdict(made.minimal())
+
+
+def test_columns_are_ordered_by_what_the_card_grades():
+    contents = made.custodian()
+    rated = rate_columns(contents)
+    worst = list_worst_first(contents)[0].name
+    assert rated[worst] == min(rated.values())
+    assert repr(worst)[1:-1] in card("Columns", contents).words
+
+
+def test_a_column_of_a_public_page_is_rated_as_sdmetrics_does_from_its_shares():
+    real, synthetic = ColumnShape((0.5, 0.3, 0.2), 0.0), ColumnShape((0.3, 0.5, 0.2), 0.0)
+    edges = (0.0, 1.0, 2.0, 3.0)
+    number = ColumnComparison("age", "number", edges, (), real, synthetic, 0.2, band=0.01)
+    category = ColumnComparison(
+        "ward", "category", (), ("a", "b", "c"), real, synthetic, 0.2, band=0.01
+    )
+    empty = dataclasses.replace(
+        number, name="bmi", synthetic=dataclasses.replace(synthetic, nulls=0.4)
+    )
+    contents = made.public(columns=(number, category, empty))
+    assert rate_columns(contents) == pytest.approx({"age": 0.8, "ward": 0.8, "bmi": 0.6})
+    assert [view.name for view in list_worst_first(contents)] == ["bmi", "age", "ward"]

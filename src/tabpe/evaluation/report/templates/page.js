@@ -24,6 +24,7 @@
     const texts = rows.map((row) => `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase());
     const filter = () => {
       const wanted = search.value.trim().toLowerCase();
+      if (wanted) document.getElementById("column-pictures").open = true;
       let found = 0;
       rows.forEach((row, place) => {
         const hidden = !texts[place].includes(wanted);

@@ -89,6 +89,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.cluster
 	cd lab && ../$(BIN)/python -m benchmarks.audit
 	cd lab && ../$(BIN)/python -m benchmarks.private_schema
+	cd lab && ../$(BIN)/python -m benchmarks.detection
 	cd lab && ../$(BIN)/python -m benchmarks.wasserstein
 	cd lab && ../$(PEERS)/bin/python -m benchmarks.quality
 	cd lab && ../$(BIN)/python -m benchmarks.real_tables

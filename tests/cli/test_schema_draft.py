@@ -171,3 +171,15 @@ def test_a_report_reads_the_real_table_as_its_schema_says(tabpe, folder, ward):
     assert tabpe("synth", ward, "--schema", "draft.yaml", "-o", "out.csv", *FAST).exit_code == 0
     result = tabpe("evaluate", ward, "out.csv", "-o", "report.html", "-q")
     assert result.exit_code == 0, result.output
+
+
+def test_a_report_reads_the_real_table_as_options_say(tabpe, folder, ward):
+    pytest.importorskip("ot")
+    assert tabpe("schema", "init", ward, "-o", "draft.yaml").exit_code == 0
+    assert tabpe("synth", ward, "--schema", "draft.yaml", "-o", "out.csv", *FAST).exit_code == 0
+    other = (folder / ward).read_text().replace(";", "|")
+    (folder / "other.csv").write_text(other)
+    usual = ("other.csv", "out.csv", "-o", "report.html", "-q")
+    assert tabpe("evaluate", *usual).exit_code == 2
+    result = tabpe("evaluate", *usual, "--delimiter", "pipe")
+    assert result.exit_code == 0, result.output

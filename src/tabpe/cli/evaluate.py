@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import textwrap
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from tabpe._utils import files
 from tabpe._utils.extras import require_report_extra
+from tabpe.accounting import Certificate
 from tabpe.cli.console import check_free, print_line, report_errors
-from tabpe.cli.options import Force, PasswordEnv, Query, Quiet, Table, find_input_files, parse_data
+from tabpe.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Force,
+    PasswordEnv,
+    Query,
+    Quiet,
+    Table,
+    find_input_files,
+    override_format,
+    parse_data,
+)
 from tabpe.cli.release import certificate_path
 from tabpe.errors import OutputError, ParameterError
+from tabpe.schema import Schema
+from tabpe.schema.table_format import TableFormat
+from tabpe.verification.verify import read_certificate
 
 if TYPE_CHECKING:
     from tabpe.evaluation.report import Report
@@ -114,6 +132,9 @@ def evaluate(
     table: Table = None,
     query: Query = None,
     password_env: PasswordEnv = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     json_file: JsonFile = None,
     test: TestTable = None,
     schema: SchemaFile = None,
@@ -155,10 +176,12 @@ def evaluate(
         _check_suffix("--output", output, ".html")
         _check_suffix("--json", json_file, ".json")
         check_free(*filter(None, [output, json_file]), force=force, inputs=inputs)
+        certificate = certificate or _find_certificate(synthetic)
+        layout = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
         shared: dict[str, Any] = {
-            "schema": schema,
+            "schema": _override_schema(schema, certificate, layout),
             "label": label,
-            "certificate": certificate or _find_certificate(synthetic),
+            "certificate": certificate,
             "run": run,
             "audit": audit,
             "random_state": seed,
@@ -211,6 +234,23 @@ def _list_files(real: str, *, public: bool) -> list[Path]:
 def _check_suffix(option: str, path: Path | None, suffix: str) -> None:
     if path is not None and path.suffix != suffix:
         raise OutputError(f"{option} {path}: expected a file that ends in {suffix}.")
+
+
+def _override_schema(
+    schema: Path | None, certificate: Path | None, layout: Mapping[str, str | None]
+) -> Any:
+    """Return the schema; with another format for the real table, if an option states one."""
+    if not any(layout.values()):
+        return schema
+    if schema is not None:
+        return Schema.from_dict(cast("dict[str, Any]", override_format(schema, **layout)))
+    if certificate is None:
+        raise ParameterError(
+            "--delimiter, --decimal, --encoding: need a schema: pass --schema or --certificate."
+        )
+    declared = Schema.from_dict(Certificate.from_dict(read_certificate(certificate)).schema)
+    stated = (declared.format or TableFormat()).override(**layout)
+    return dataclasses.replace(declared, format=stated)
 
 
 def _find_certificate(synthetic: str) -> Path | None:

@@ -44,7 +44,6 @@ from tabpe.schema import (
     Datetime,
     Float,
     Integer,
-    Schema,
     Source,
 )
 from tabpe.schema.column_names import find_personal_reason, names_a_person
@@ -269,16 +268,6 @@ class TableDraft:
             head["format"] = self.layout.to_dict()
         return {**head, "columns": [dict(column.entry) for column in self.columns]}
 
-    @property
-    def has_gaps(self) -> bool:
-        """Whether something is left to be estimated privately."""
-        return any("top" in column.entry for column in self.columns)
-
-    @property
-    def kept(self) -> tuple[DraftedColumn, ...]:
-        """The columns that are not left out."""
-        return tuple(column for column in self.columns if column.kind != "drop")
-
 
 def draft_table(
     data: Any,
@@ -329,7 +318,7 @@ def draft_table(
             )
     layout = _state_marks(layout, marks, drafted)
     drafted = [_simplify_format(one, layout) for one in drafted]
-    cuts = _choose_cuts(cells, drafted, label)
+    cuts = _choose_cuts(cells, drafted, label, marks)
     units = [one.name for one in drafted if one.name in cells and _is_person_key(cells[one.name])]
     return TableDraft(
         tuple(drafted),
@@ -894,13 +883,16 @@ def _simplify_format(one: DraftedColumn, layout: TableFormat | None) -> DraftedC
 
 
 def _choose_cuts(
-    cells: Mapping[str, _Cells], drafted: Sequence[DraftedColumn], label: str | None
+    cells: Mapping[str, _Cells],
+    drafted: Sequence[DraftedColumn],
+    label: str | None,
+    marks: tuple[str, str | None],
 ) -> tuple[float, ...] | None:
     """Return the quartiles at which the classes of a numeric label begin."""
     found = next((one.column for one in drafted if one.name == label), None)
     if label is None or not isinstance(found, (Integer, Float)):
         return None
-    parsed = _parse_numbers(cells[label], (".", ","))
+    parsed = _parse_numbers(cells[label], marks)
     values = parsed[0] if parsed is not None else np.array([found.min, found.max])
     quartiles = np.quantile(values, [0.25, 0.5, 0.75], method="higher")
     inside = sorted({float(cut) for cut in quartiles if found.min < cut < found.max})
@@ -957,9 +949,3 @@ def _list_frame_orders(data: Any) -> dict[str, tuple[Any, ...]]:
         kinds = {name: kind for name, kind in data.schema.items() if type(kind).__name__ == "Enum"}
         return {name: tuple(kind.categories) for name, kind in kinds.items()}
     return {}
-
-
-def list_draft_schema(draft: TableDraft) -> Schema:
-    """Return the columns of a draft that need no estimate, as a schema."""
-    columns = tuple(one.column for one in draft.columns if one.column is not None)
-    return Schema(columns, draft.label, draft.label_cuts, format=draft.layout)

@@ -3,6 +3,8 @@
 - `columns`: the frozen column types `Categorical`, `Integer`, `Float`, `Boolean`, `Id`
 - `temporal`: `Date`, `Datetime`, `Time`
 - `schema`: `Schema`, the columns together with the label
+- `table_format`: `TableFormat`, how a file is written; `number_format`: how numbers are
+- `dictionaries`: public lists of values; `column_names`: what the name of a column says
 - `partial`: `PartialSchema`, a schema with gaps to be estimated privately
 - `constraints`: rules that hold in every row
 - `files`: YAML and JSON; `json_schema`: the JSON Schema of schema files

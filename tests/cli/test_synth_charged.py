@@ -67,7 +67,7 @@ def test_without_a_budget_one_line_warns(synth, folder):
     result = synth("--dataset", "visits")
     assert result.exit_code == 0
     [line] = result.stderr.splitlines()
-    assert line.startswith("warning: dataset='visits': has no budget")
+    assert line.startswith("warning: data set 'visits': has no budget")
     assert (folder / "home" / "tabpe" / "ledger.db").exists()
 
 
@@ -75,7 +75,7 @@ def test_a_required_budget_that_is_missing_is_exit_code_3(synth, folder, ledger)
     result = synth("--dataset", "visits", "--ledger", "l.db", "--require-budget")
     assert result.exit_code == 3
     [line] = result.stderr.splitlines()
-    assert line.startswith("error: dataset='visits': has no budget")
+    assert line.startswith("error: data set 'visits': has no budget")
     assert ledger.entries() == ()
     assert synth(*NAMED, "--require-budget").exit_code == 0
 
@@ -136,7 +136,9 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
     command = (*NAMED, "--run-dir", "run", "--seed", 1, "--preset", preset)
     first = synth(*command)
     assert first.exit_code == 2
-    assert first.stderr == "error: interrupted; no output was written.\n"
+    assert first.stderr.startswith("error: interrupted; no output was written. Rows were read")
+    assert "Run again with the same run_dir (--run-dir)" in first.stderr
+    assert first.stderr.count("\n") == 1
     assert states(ledger) == ["reserved"]
     assert synth(*command).exit_code == 0
     assert len(asked) == rounds + 1
@@ -160,7 +162,7 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(
         (("--run-dir", "data.csv"), 2, "data.csv"),
         (("--run-dir", "."), 2, "holds other files"),
         ((*NAMED, "--unit", "ward"), 2, "unit='ward'"),
-        ((*NAMED, "--adjacency", "replace-one"), 2, "Pass adjacency='add-remove'"),
+        ((*NAMED, "--adjacency", "replace-one"), 2, "--adjacency replace-one'"),
         ((*NAMED, "--epsilon", 3), 3, "is left"),
     ],
 )

@@ -331,7 +331,7 @@ def test_a_missing_label_is_named():
 def test_a_table_separated_by_semicolons_is_recognised(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("age;ill\n31;yes\n")
-    with pytest.raises(DataError, match=r"no column 'age': .*separated by ';'"):
+    with pytest.raises(DataError, match="';' in its name: pass --delimiter"):
         Encoder(Schema((AGE, ILL))).encode(read_table(path))
 
 

@@ -46,8 +46,8 @@ def sources(monkeypatch, ledger):
     """The sources that were opened, which may be told to fail."""
     opened = []
 
-    def record(data):
-        opened.append(Recording(open_source(data), ledger.path, fails=record.fails))
+    def record(data, **reading):
+        opened.append(Recording(open_source(data, **reading), ledger.path, fails=record.fails))
         return nullcontext(opened[-1])
 
     record.fails = False

@@ -10,8 +10,9 @@ from tabpe.errors import BudgetError, DataError, LedgerError, ParameterError, Sc
 
 SCHEMA = Schema((Integer("age", 0, 100),))
 TABLE = pa.table({"age": [30, 60] * 200})
-# Every name occurs once: no value of it can be released.
-NAMES = pa.table({"age": [30, 60] * 200, "name": [f"person {index}" for index in range(400)]})
+# Every place occurs once: no value of it can be released.
+PLACES = pa.table({"age": [30, 60] * 200, "place": [f"place {index}" for index in range(400)]})
+ESTIMATED = {"schema": "private", "estimate_columns": "all"}
 
 
 @pytest.fixture
@@ -62,9 +63,9 @@ def test_a_missing_column_is_never_reserved(ledger):
 @pytest.mark.parametrize("folder", [None, "run"])
 def test_a_schema_that_can_not_be_used_costs_what_was_measured(ledger, tmp_path, folder):
     run_dir = None if folder is None else tmp_path / folder
-    model = make_model(ledger, schema="private", run_dir=run_dir)
-    with pytest.raises(SchemaError, match="'name': no value is frequent enough") as caught:
-        model.fit(NAMES)
+    model = make_model(ledger, **ESTIMATED, run_dir=run_dir)
+    with pytest.raises(SchemaError, match="'place': no value is frequent enough") as caught:
+        model.fit(PLACES)
     [entry] = ledger.entries("patients")
     assert entry.state == "spent"
     assert entry.certificate_sha256 is None
@@ -81,19 +82,19 @@ def test_a_schema_that_can_not_be_used_costs_what_was_measured(ledger, tmp_path,
 def test_what_was_refunded_can_be_spent(ledger):
     ledger.set_budget("patients", epsilon=1.1, delta=1e-6)
     with pytest.raises(SchemaError):
-        make_model(ledger, schema="private").fit(NAMES)
-    model = make_model(ledger, schema="private", drop=["name"]).fit(NAMES)
+        make_model(ledger, **ESTIMATED).fit(PLACES)
+    model = make_model(ledger, **ESTIMATED, drop=["place"]).fit(PLACES)
     assert model.certificate.epsilon <= 1
     assert ledger.spent("patients") <= 1.1
 
 
 def test_a_stopped_run_measures_nothing_more(ledger, tmp_path):
-    model = make_model(ledger, schema="private", run_dir=tmp_path / "run")
+    model = make_model(ledger, **ESTIMATED, run_dir=tmp_path / "run")
     with pytest.raises(SchemaError):
-        model.fit(NAMES)
+        model.fit(PLACES)
     spent = ledger.spent("patients")
     with pytest.raises((SchemaError, BudgetError, LedgerError)):
-        model.fit(NAMES)
+        model.fit(PLACES)
     assert ledger.spent("patients") == spent
     assert len(ledger.entries("patients")) == 1
 
@@ -120,7 +121,7 @@ def test_an_error_of_reading_during_an_estimate_stays_charged(ledger, monkeypatc
 
     monkeypatch.setattr(session, "measure_histograms", fail, raising=False)
     with pytest.raises(SchemaError, match="stays charged"):
-        make_model(ledger, schema="private").fit(TABLE)
+        make_model(ledger, **ESTIMATED).fit(TABLE)
     assert list_states(ledger) == ["reserved"]
 
 

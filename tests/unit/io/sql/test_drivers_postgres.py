@@ -284,7 +284,7 @@ def test_a_draft_and_an_estimated_schema(visits, postgres):
     usual = {"epsilon": 50.0, "delta": 1e-6, "n_samples": 30, "random_state": 0, "verbose": 0}
     estimated = TabPE(
         schema="private",
-        estimate_columns=["all", "note"],
+        estimate_columns="all",
         label="ill",
         drop=["person", "note"],
         **usual,

@@ -2,8 +2,7 @@
 
 - `source`: `open_source`, a table of any kind, read in batches as often as needed
 - `batches`: `Batch`, `Limits`, and errors about files that quote no cell
-- `canonical`: one value for each cell, however it is stored; hashes of cells and rows
-- `cell_rules`: what text means by the schema: how numbers are written, what stands for a null
+- `canonical`: one value for each cell, however it is stored; what text means by the schema; hashes
 - `files`: CSV, Parquet and Arrow files, and the files a path, a pattern or a folder stands for
 - `typed_files`: Excel, JSON lines, Stata, SAS and SPSS; `text_streams`: bytes of text files
 - `stores`: Arrow datasets, and files behind an address such as s3://

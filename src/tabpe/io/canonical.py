@@ -18,6 +18,9 @@ Kinds of cells:
 - *time of day*: microseconds since midnight; also as ISO 8601 text;
 - *text*: everything else, in Unicode normal form C.
 
+A schema may say how the numbers of a column are written as text, and what stands for a null:
+`normalize_texts` and `replace_nulls`.
+
 Guarantee: each function reads a cell by itself. What it returns for a row depends on that row and
 on public values, never on another row or on the type that the rows of a column have in common.
 """
@@ -27,7 +30,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -38,6 +41,7 @@ from numpy.typing import NDArray
 
 from tabpe._utils.arrays import is_text, try_call
 from tabpe.errors import DataError
+from tabpe.schema.table_format import CellRules
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -765,3 +769,53 @@ def _digest_texts(texts: Sequence[str], key: bytes) -> Keys:
     short = hashlib.blake2b(key, digest_size=32).digest()
     digests = [hashlib.blake2b(one.encode(), key=short, digest_size=8).digest() for one in texts]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def normalize_texts(table: pa.Table, rules: Mapping[str, CellRules]) -> pa.Table:
+    """Return a table with the numbers in its text written as Python writes them.
+
+    Example:
+        >>> from tabpe.schema.number_format import NumberFormat
+        >>> euro = CellRules(numbers=NumberFormat(",", "."))
+        >>> normalize_texts(pa.table({"fee": ["2.815,43", "free"]}), {"fee": euro}).to_pylist()
+        [{'fee': '2815.43'}, {'fee': 'free'}]
+    """
+    for index, name in enumerate(table.schema.names):
+        if name in rules and rules[name].numbers is not None:
+            cells = table.column(index)
+            if holds_text(cells.type):
+                table = table.set_column(index, name, _normalize_column(cells, rules[name]))
+    return table
+
+
+def replace_nulls(table: pa.Table, rules: Mapping[str, CellRules]) -> pa.Table:
+    """Return a table with nulls in the place of values that stand for them.
+
+    Example:
+        >>> rules = {"age": CellRules(nulls=("unknown", 999))}
+        >>> replace_nulls(pa.table({"age": ["31", "999.0", "unknown"]}), rules).to_pylist()
+        [{'age': '31'}, {'age': None}, {'age': None}]
+    """
+    for index, name in enumerate(table.schema.names):
+        if name in rules and rules[name].nulls:
+            array = flatten_column(table.column(index), name)
+            found = find_values(array, [str(value) for value in rules[name].nulls])
+            kept = pa.array(found == NOT_LISTED)
+            if pa.types.is_dictionary(array.type):
+                array = array.dictionary_decode()
+            cells = pc.if_else(kept, array, pa.scalar(None, array.type))
+            table = table.set_column(index, name, cells)
+    return table
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Return whether cells of a type are text, also by way of a dictionary."""
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _normalize_column(cells: pa.ChunkedArray, rules: CellRules) -> pa.ChunkedArray:
+    encoded = flatten_column(cells).cast(pa.string()).dictionary_encode()
+    texts = [
+        None if text is None else rules.normalize(text) for text in encoded.dictionary.to_pylist()
+    ]
+    return pa.chunked_array([pc.take(pa.array(texts, pa.string()), encoded.indices)])

@@ -18,8 +18,7 @@ from tabpe._utils import validation
 from tabpe._utils.arrays import try_call
 from tabpe.errors import DataError
 from tabpe.io.batches import check_names
-from tabpe.io.canonical import EXACT_INTEGERS, format_cell
-from tabpe.io.cell_rules import normalize_texts
+from tabpe.io.canonical import EXACT_INTEGERS, format_cell, normalize_texts
 from tabpe.schema.table_format import CellRules
 
 if TYPE_CHECKING:

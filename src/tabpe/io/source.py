@@ -22,8 +22,13 @@ from tabpe._utils.files import DATABASES, STORES, get_scheme, strip_secrets
 from tabpe.errors import DataError, column_hint
 from tabpe.io import batches
 from tabpe.io.batches import Batch, Limits, check_names, group_evenly, read_safely, regroup_batches
-from tabpe.io.canonical import canonicalize_table, concatenate_tables, find_nested_columns
-from tabpe.io.cell_rules import normalize_texts, replace_nulls
+from tabpe.io.canonical import (
+    canonicalize_table,
+    concatenate_tables,
+    find_nested_columns,
+    normalize_texts,
+    replace_nulls,
+)
 from tabpe.io.clusters import RaySource, SparkSource, is_spark_frame
 from tabpe.io.files import PartitionedFile, find_files, open_table_file
 from tabpe.io.frames import ARROW, read_frame

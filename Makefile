@@ -155,7 +155,7 @@ $(PURE)/.dev: $(PURE)/bin/python $(BUILD)
 	@touch $@
 
 $(SANITIZED)/.dev: $(SANITIZED)/bin/python $(BUILD)
-	$(INSTALL) hypothesis pytest -e . \
+	$(INSTALL) hypothesis pandas pytest -e . \
 		--config-settings=cmake.define.TABPE_SANITIZE=ON --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
 		--config-settings=build-dir=$(SANITIZED)/objects
 	@touch $@

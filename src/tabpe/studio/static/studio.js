@@ -1,0 +1,18 @@
+// Colours that the user chose, kept in this browser. Everything else is a link, a form or htmx.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const buttons = document.querySelectorAll("[data-theme-choice]");
+  const choose = (theme) => {
+    root.dataset.theme = theme;
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.themeChoice === theme));
+  };
+  for (const one of document.querySelectorAll("[data-needs-script]")) one.hidden = false;
+  for (const one of buttons) {
+    one.addEventListener("click", () => {
+      choose(one.dataset.themeChoice);
+      try { localStorage.setItem("theme", one.dataset.themeChoice); } catch { /* kept for this page */ }
+    });
+  }
+  try { choose(localStorage.getItem("theme") ?? "auto"); } catch { choose("auto"); }
+})();

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from awkward import NUMBERS, Question, examples, questions, table, with_copies
-from tabpe.backends import native, nearest
+from tabpe import native
+from tabpe.backends import nearest
 from tabpe.backends import nearest as reference
 from tabpe.backends.local import Segment, count_votes
 from tabpe.backends.nearest import NativeIndex, NumpyIndex

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from awkward import examples
-from tabpe.backends import native
+from tabpe import native
 from tabpe.evolution.evidence import CellCounts, fit_weights, scale_weights, sum_by_cell
 
 search = native.search

@@ -25,11 +25,13 @@ from neighbours import (
     scenes,
     tried,
 )
+from storage import is_missing
+from tabpe._utils.arrays import is_text
 from tabpe.backends import raw_columns, users
 from tabpe.encoding import cells, raw_cells
 from tabpe.encoding import cells as moments
 from tabpe.errors import DataError, TabpeError
-from tabpe.io import canonical, frames, source
+from tabpe.io import canonical, frames, source, typed_files
 from tabpe.synthesizers.base import Release
 
 CHECKS = {
@@ -225,6 +227,30 @@ def round_large_integers_beside_a_null(patch):
     patch.setattr("tabpe.io.batches.canonicalize_table", of)
 
 
+def leave_bytes_as_they_are(patch):
+    def found(kind):
+        return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+    patch.setattr(canonical, "holds_text", found)
+
+
+def normalize_numbers_beside_text(patch):
+    def normalized(column, rules):
+        texts = [None if is_missing(cell) else str(cell) for cell in column.tolist()]
+        cells = [None if text is None else rules.normalize(text) for text in texts]
+        return type(column)(cells, index=column.index, dtype=object)
+
+    patch.setattr(frames, "_normalize_objects", normalized)
+
+
+def take_columns_from_the_keys_of_rows(patch):
+    def named(file, old=typed_files.JsonLinesFile._read_names):
+        plain = dataclasses.replace(file.reading, names=())
+        return old(dataclasses.replace(file, reading=plain))
+
+    patch.setattr(typed_files.JsonLinesFile, "_read_names", named)
+
+
 OLD = [
     (hash_bits_of_storage, "users"),
     (hash_bits_of_storage, "same"),
@@ -247,6 +273,9 @@ OLD = [
     (take_the_type_of_the_first_object, "rows"),
     (keep_the_first_rows_of_a_user, "users"),
     (round_large_integers_beside_a_null, "rows"),
+    (leave_bytes_as_they_are, "rows"),
+    (normalize_numbers_beside_text, "rows"),
+    (take_columns_from_the_keys_of_rows, "rows"),
 ]
 
 

@@ -107,7 +107,6 @@ def test_the_ledger_keeps_the_limit_and_charges_all_of_it(tmp_path):
         {"limit": 0.0},
         {"limit": math.inf},
         {"limit": "much"},
-        {"limit": 0.1, "sampling_error": 1e-30},
         {"limit": 0.1, "neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     ],
 )

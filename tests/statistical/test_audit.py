@@ -5,7 +5,6 @@ tests of correct code here with up to 8 findings each. Each broken system is mis
 once in a million runs: what is shown is at least 5 standard errors above the claim.
 """
 
-import dataclasses
 import functools
 import json
 import math
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabpe.accounting import TableNoise, calibrate_sigma
+from tabpe.accounting import calibrate_sigma
 from tabpe.audit import AuditEffort
 from tabpe.audit.attacks import (
     FITTED,
@@ -40,8 +39,7 @@ def refuting(findings):
 
 @each_epsilon
 def test_the_votes_keep_the_guarantee_and_use_most_of_it(epsilon):
-    by_table = dataclasses.replace(SHIPPED, noise=TableNoise)
-    findings = VoteChannel().audit(by_table, PrivacyClaim(epsilon, 1e-5), "votes")
+    findings = VoteChannel().audit(SHIPPED, PrivacyClaim(epsilon, 1e-5), "votes")
     assert refuting(findings) == set()
     assert findings[1].epsilon > 0.5 * epsilon
 
@@ -87,7 +85,7 @@ def several(test, system, epsilon):
 @each_epsilon
 @pytest.mark.parametrize("test", ["soft_channel", "columns"])
 def test_several_histograms_keep_the_guarantee_and_use_much_of_it(test, epsilon):
-    findings = several(test, dataclasses.replace(SHIPPED, noise=TableNoise), epsilon)
+    findings = several(test, SHIPPED, epsilon)
     assert refuting(findings) == set()
     assert findings[1].epsilon > 0.3 * epsilon
 
@@ -174,7 +172,7 @@ def discrete_errors(epsilon, rounds, samples):
 
 HISTOGRAMS = {
     "channel": lambda test: test.histograms,
-    "exact_channel": lambda test: test.histograms,
+    "opendp_channel": lambda test: test.histograms,
     "soft_channel": lambda test: test.histograms,
     "columns": lambda test: test.tables,
     "game": lambda test: test.config.rounds,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from measuring import estimate_schema
-from tabpe.accounting import Account, NeighboringRelation, OpenDPNoise
+from tabpe.accounting import Account, ExactNoise, NeighboringRelation
 from tabpe.schema import PartialSchema
 from tabpe.synthesizers.budget import compute_schema_cost
 from tabpe.synthesizers.options import SynthesisRequest
@@ -42,7 +42,7 @@ def test_cuts_are_near_the_quantiles(kind):
             table,
             **compute_schema_cost(REQUEST, 1e-5),
             account=Account(),
-            noise=OpenDPNoise(),
+            noise=ExactNoise(),
         ).schema
         found.append([(values < cut).mean() for cut in schema.label_cuts])
     off = np.abs(np.array(found) - [0.25, 0.5, 0.75])

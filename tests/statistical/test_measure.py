@@ -8,7 +8,7 @@ import pytest
 
 import measuring
 from measuring import Terms
-from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, OpenDPNoise, Spend
+from tabpe.accounting import ROW_LEVEL, Account, ExactNoise, NeighboringRelation, Spend
 from tabpe.encoding import Marginal, Records
 from tabpe.encoding.marginals import ListAxis
 from tabpe.evolution.config import COLUMNS
@@ -58,7 +58,7 @@ def added_to_votes(sigma, times=1):
     account = agreed("votes", sigma, times)
     engine = KnownEngine(COUNTS)
     return [
-        np.concatenate(measuring.measure_votes(engine, population, account, OpenDPNoise()).values)
+        np.concatenate(measuring.measure_votes(engine, population, account, ExactNoise()).values)
         - COUNTS
         for _ in range(times)
     ]
@@ -70,7 +70,7 @@ def added_to_soft_votes(sigma, neighbours=ROW_LEVEL):
     account, engine = agreed("votes, round 2", sigma, 4), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
     measured = measuring.measure_votes(
-        engine, population, account, OpenDPNoise(), votes_per_row=4, name="votes, round 2"
+        engine, population, account, ExactNoise(), votes_per_row=4, name="votes, round 2"
     )
     assert account.spent == account.authorized == (measured.item,)
     return measured.values[0] - COUNTS
@@ -81,7 +81,7 @@ def added_to_repeated_votes(sigma, repeats, neighbours=ROW_LEVEL):
     account, engine = agreed("votes", sigma, 2 * repeats), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
     measured = measuring.measure_votes(
-        engine, [candidates(20_000)], account, OpenDPNoise(), votes_per_row=2, repeats=repeats
+        engine, [candidates(20_000)], account, ExactNoise(), votes_per_row=2, repeats=repeats
     )
     assert account.spent == account.authorized == (measured.item,)
     assert measured.scale == repeats * neighbours.scale
@@ -94,7 +94,7 @@ def added_to_columns(sigma, neighbours=ROW_LEVEL):
     by_class = Marginal((ListAxis("y", None, tuple(range(100))), ListAxis("x", 0, (*range(100),))))
     account, engine = agreed(COLUMNS, sigma, 3), KnownEngine(COUNTS)
     engine.scale = neighbours.scale
-    terms = Terms(account, OpenDPNoise(), neighbours)
+    terms = Terms(account, ExactNoise(), neighbours)
     measured = measuring.measure_marginal_counts(engine, [*shapes, by_class], terms, COLUMNS)
     assert account.spent == account.authorized == (measured.item,)
     return np.concatenate(measured.values) - COUNTS
@@ -103,14 +103,14 @@ def added_to_columns(sigma, neighbours=ROW_LEVEL):
 def added_to_class_counts(sigma):
     account = agreed("class counts", sigma)
     measured = measuring.measure_class_counts(
-        KnownEngine(COUNTS), len(COUNTS), account, OpenDPNoise()
+        KnownEngine(COUNTS), len(COUNTS), account, ExactNoise()
     )
     return measured.values[0] - COUNTS
 
 
 def added_to_row_counts(sigma, times):
     account = agreed("row count", sigma, times)
-    engine, noise = KnownEngine(COUNTS[:3]), OpenDPNoise()
+    engine, noise = KnownEngine(COUNTS[:3]), ExactNoise()
     drawn = [measuring.measure_row_count(engine, account, noise).values[0][0] for _ in range(times)]
     return np.array(drawn) - COUNTS[:3].sum()
 
@@ -119,7 +119,7 @@ MARGINALS = [Marginal((ListAxis("x", 0, tuple(range(100))),) * 2)] * 2
 
 
 def added_to_marginals(sigma):
-    terms = Terms(agreed("marginals", sigma, len(MARGINALS)), OpenDPNoise(), ROW_LEVEL)
+    terms = Terms(agreed("marginals", sigma, len(MARGINALS)), ExactNoise(), ROW_LEVEL)
     found = measuring.measure_marginals(KnownEngine(COUNTS), MARGINALS, terms)
     return np.concatenate([counts.ravel() for counts in found]).astype(np.int64) - COUNTS
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from tabpe import Boolean, Evolution, Integer, Schema, TabPE
-from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting import ExactNoise, FakeNoise, OpenDPNoise
 
 SIGMAS = [0.6, 1.904, 14.0587]
 each_sigma = pytest.mark.parametrize("sigma", SIGMAS)
-each_source = pytest.mark.parametrize("source", [OpenDPNoise(), TableNoise()])
+each_source = pytest.mark.parametrize("source", [ExactNoise(), OpenDPNoise()])
 
 
 def draw(fit, sigma, source=None):
-    return (source or OpenDPNoise()).draw(fit.draws, sigma)
+    return (source or ExactNoise()).draw(fit.draws, sigma)
 
 
 @each_source
@@ -35,16 +35,16 @@ def test_a_scale_ten_percent_off_is_rejected(fit, sigma, factor, source):
 @each_sigma
 def test_both_sources_draw_alike(fit, sigma):
     """Two samples are as good as one of half the size: so they are twice as large here."""
-    exact, by_table = (kind().draw(2 * fit.draws, sigma) for kind in (OpenDPNoise, TableNoise))
-    assert fit.accepts_alike(exact, by_table, sigma)
+    ours, theirs = (kind().draw(2 * fit.draws, sigma) for kind in (ExactNoise, OpenDPNoise))
+    assert fit.accepts_alike(ours, theirs, sigma)
 
 
 @each_sigma
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_sources_ten_percent_apart_are_told_from_each_other(fit, sigma, factor):
-    exact = OpenDPNoise().draw(2 * fit.draws, sigma)
-    by_table = TableNoise().draw(2 * fit.draws, sigma * factor)
-    assert not fit.accepts_alike(exact, by_table, sigma)
+    ours = ExactNoise().draw(2 * fit.draws, sigma)
+    theirs = OpenDPNoise().draw(2 * fit.draws, sigma * factor)
+    assert not fit.accepts_alike(ours, theirs, sigma)
 
 
 @each_sigma
@@ -92,7 +92,7 @@ def test_seeded_generators_do_not_seed_the_noise(source):
 
 
 def drawn_by_other_processes(code, times=1):
-    script = "from tabpe.accounting import OpenDPNoise, TableNoise\n" + code
+    script = "from tabpe.accounting import ExactNoise, OpenDPNoise\n" + code
     outputs = [
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600
@@ -102,7 +102,7 @@ def drawn_by_other_processes(code, times=1):
     return [line for output in outputs for line in output.splitlines()]
 
 
-each_kind = pytest.mark.parametrize("kind", ["OpenDPNoise", "TableNoise"])
+each_kind = pytest.mark.parametrize("kind", ["ExactNoise", "OpenDPNoise"])
 
 
 @each_kind
@@ -125,7 +125,7 @@ def test_a_forked_process_does_not_repeat_the_noise_of_its_parent(kind):
     assert len(set(lines)) == len(lines) == 2
 
 
-@pytest.fixture(scope="module", params=["opendp", "table"])
+@pytest.fixture(scope="module", params=["exact", "opendp"])
 def histories(request):
     """Three runs with the same seed on the same table."""
     schema = Schema((Integer("age", 0, 100), Boolean("ill")), label="ill")

@@ -7,7 +7,7 @@ from scipy import stats
 
 import measuring
 from measuring import Terms
-from tabpe.accounting import ROW_LEVEL, Account, NeighboringRelation, Spend, TableNoise
+from tabpe.accounting import ROW_LEVEL, Account, ExactNoise, NeighboringRelation, Spend
 from tabpe.backends.raw_columns import RawColumnCounter
 from tabpe.backends.users import limit_contributions
 from tabpe.io import open_source
@@ -33,7 +33,7 @@ def count_told(neighbours, delta_share=CHANCE):
     account = Account()
     account.authorize(Spend(measure.VALUES, SIGMA, 1, delta_share))
     # A table can not hold the noise of users; a discrete Gaussian is a rounded one on such a scale.
-    noise = Rounded() if neighbours.is_user_level else TableNoise()
+    noise = Rounded() if neighbours.is_user_level else ExactNoise()
     found = measuring.measure_values(survey, {"id": int}, Terms(account, noise, neighbours))
     return len(found["id"])
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tabpe import Boolean, Integer, Schema, TabPE
-from tabpe.accounting import NeighboringRelation, OpenDPNoise
+from tabpe.accounting import ExactNoise, NeighboringRelation
 from tabpe.evolution import Posterior
 
 ALARM = 1e-8
@@ -26,7 +26,7 @@ KINDS = {
 }
 
 
-class Heard(OpenDPNoise):
+class Heard(ExactNoise):
     """Remembers what it drew, by sigma."""
 
     def __init__(self):

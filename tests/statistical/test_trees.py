@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from measuring import Terms, grow_trees
-from tabpe.accounting import ROW_LEVEL, Account, OpenDPNoise, Spend
+from tabpe.accounting import ROW_LEVEL, Account, ExactNoise, Spend
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.encoding.marginals import ListAxis
 from tabpe.measurement.privtree import TreeGrowth
@@ -32,7 +32,7 @@ class KnownTables:
 def halved(sigma):
     account = Account()
     account.authorize(Spend("trees", sigma, TIMES, mechanism=EXPONENTIAL))
-    terms = Terms(account, OpenDPNoise(), ROW_LEVEL)
+    terms = Terms(account, ExactNoise(), ROW_LEVEL)
     found = grow_trees(KnownTables(), [TWO_CELLS] * TIMES, terms, threshold=0, most=2)
     return sum(starts == (0, 1) for starts in found)
 

@@ -2,9 +2,10 @@
 
 - `neighboring`: the neighboring relation; `spend`: what touched private rows
 - `pld`: the epsilon of all spends; `zcdp_filter`: where noise follows earlier answers
-- `calibration`: from (epsilon, delta) to noise; `delta`: its default and the sampling error
+- `calibration`: from (epsilon, delta) to noise; `delta`: its default, and what users take of it
 - `recount`: a second, independent accountant, for those who verify
-- `noise`: exact noise, and fake noise for tests; `noise_table`: faster, not quite exact
+- `noise`: what a source of noise is, that of OpenDP, and fake noise for tests; `exact_noise`: the
+  default, exact by bounds of `enclosures`
 - `certificate`: the guarantee in writing; `ledger`: what earlier runs spent (import it by itself)
 """
 
@@ -16,9 +17,9 @@ from tabpe.accounting.certificate import (
     SpentTotal,
     WrittenTable,
 )
+from tabpe.accounting.exact_noise import ExactNoise
 from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
 from tabpe.accounting.noise import FakeNoise, NoiseSource, OpenDPNoise
-from tabpe.accounting.noise_table import TableNoise
 from tabpe.accounting.pld import compose_epsilon, compute_epsilon
 from tabpe.accounting.spend import Account, Spend
 
@@ -27,6 +28,7 @@ __all__ = [
     "Account",
     "Adjacency",
     "Certificate",
+    "ExactNoise",
     "FakeNoise",
     "LedgerEntry",
     "NeighboringRelation",
@@ -35,7 +37,6 @@ __all__ = [
     "ReleaseStatement",
     "Spend",
     "SpentTotal",
-    "TableNoise",
     "WrittenTable",
     "calibrate_sigma",
     "compose_epsilon",

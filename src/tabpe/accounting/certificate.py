@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import html
 import json
 import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,7 @@ from tabpe._utils import validation
 from tabpe._utils.serialization import is_plain
 from tabpe.accounting.delta import RowCount
 from tabpe.accounting.neighboring import Adjacency, NeighboringRelation
-from tabpe.accounting.pld import compute_release_delta
+from tabpe.accounting.pld import compute_release_delta, round_up
 from tabpe.accounting.spend import Spend
 from tabpe.accounting.zcdp_filter import FILTERS
 from tabpe.errors import ArchiveError, FieldError, ParameterError, shown
@@ -462,16 +462,6 @@ def _format_factor(epsilon: float) -> str:
     return f"{round_up(math.exp(epsilon), 3):g} (e^epsilon)"
 
 
-def round_up(value: float, digits: int) -> float:
-    """Return a positive value rounded up to so many significant digits.
-
-    Example:
-        >>> round_up(0.123456, 3), round_up(1.0, 3)
-        (0.124, 1.0)
-    """
-    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
-
-
 def dump_canonical_json(plain: Mapping[str, Any]) -> bytes:
     """Return the one JSON of plain values that is hashed and signed: sorted keys, no blanks.
 
@@ -493,11 +483,13 @@ class Certificate:
     Args:
         epsilon: The epsilon that the spends compose to, rounded up; at most `requested_epsilon`.
         delta: The delta of the guarantee.
-        sampling_delta: The part of delta that is charged for noise that is not exact.
+        sampling_delta: The part of delta that covers how far noise for users is from what is
+            composed. Earlier versions had noise from a table, whose sampling error it covers.
         requested_epsilon: What was asked for.
         delta_source: Where delta comes from.
         delta_rows: The noisy number of rows that delta depends on; None if it depends on none. The
-            spends are then composed at a smaller delta than the guaranteed one (docs/privacy.md).
+            spends are then composed at a smaller delta than the guaranteed one
+            (docs/explanation/proofs.md).
         neighbours: The neighboring relation.
         unit: The column that identifies users; None for row level.
         spends: The spends: everything that touched private rows.
@@ -706,6 +698,15 @@ class Certificate:
         lines += _format_entry("made", f"{self.created} by tabpe {self.versions.get('tabpe', '?')}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the guarantee, and all of the rest to unfold."""
+        epsilon, delta = round_up(self.epsilon, 4), round_up(self.delta, 2)
+        return (
+            f"<div><strong>epsilon {epsilon:g}, delta {delta:g}: {html.escape(self.status)}"
+            f"</strong><details><summary>certificate</summary><pre>{html.escape(str(self))}</pre>"
+            f"</details></div>"
+        )
+
     def _describe_neighbours(self) -> str:
         meaning, most = self.neighbours.meaning, self.neighbours.max_rows
         if most is None:
@@ -730,8 +731,8 @@ class Certificate:
             for spend in self.spends
         ]
         return (
-            f"{round_up(self.sampling_delta, 3):g} of delta pays for noise that is not exact: "
-            f"{', '.join(parts)}; the spends are composed at the rest"
+            f"{round_up(self.sampling_delta, 3):g} of delta covers how far noise is from what is "
+            f"composed: {', '.join(parts)}; the spends are composed at the rest"
         )
 
     def _list_warnings(self) -> list[str]:

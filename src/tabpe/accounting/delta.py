@@ -1,4 +1,4 @@
-"""Delta: its default 1 / (n ln n), and the part of it that sampling error costs.
+"""Delta: its default 1 / (n ln n), and the part of it that noise of users takes.
 
 *The default when n is private.* A declared n gives delta at once. A noisy n, with margin k that the
 noise exceeds with probability at most `MISS_PROBABILITY`, is used on both sides:
@@ -10,14 +10,14 @@ noise exceeds with probability at most `MISS_PROBABILITY`, is used on both sides
   with one row less), which is at least that, except with probability `MISS_PROBABILITY`.
 
 So the number in the certificate errs toward stating too large a delta, never too small a one. The
-argument in full is in `docs/privacy.md`.
+argument in full is in `docs/explanation/proofs.md`.
 
-*Sampling error.* Neighbors differ in `NeighboringRelation.cells` cells of each histogram. Put exact
-noise on those cells alone: no outcome of the whole run changes its probability by more than tau,
-the sampling error of a draw times the number of these cells in all histograms. The run with exact
-noise there is (epsilon, d)-DP, so the one with real noise is (epsilon, d + (1 + e^epsilon) tau)-DP.
-The full argument is in `docs/privacy.md`, and so is why user-level histograms have a sampling error
-of their own: their spends are composed for rounded continuous noise.
+*Noise of users.* User-level spends are composed for rounded continuous noise, from which a draw of
+discrete noise is `NeighboringRelation.sampling_error` away. Neighbors differ in
+`NeighboringRelation.cells` cells of each histogram. Put rounded continuous noise on those cells
+alone: no outcome of the whole run changes its probability by more than tau, the sampling error of a
+draw times the number of these cells in all histograms. That run is (epsilon, d)-DP, so the real one
+is (epsilon, d + (1 + e^epsilon) tau)-DP. The full argument is in `docs/explanation/proofs.md`.
 """
 
 from __future__ import annotations
@@ -97,30 +97,29 @@ _LARGEST_EXPONENT = 700.0  # of a float; what is left of it then is far above an
 
 
 def compute_sampling_delta(
-    sampling_error: float, histograms: int, epsilon: float, neighbours: NeighboringRelation
+    histograms: int, epsilon: float, neighbours: NeighboringRelation
 ) -> float:
-    """Return the part of delta that is charged for noise that is not exact.
+    """Return the part of delta that noise of users takes; 0 at row level, where noise is exact.
 
     A histogram in which a row casts k votes counts as k here, as it does in a `Spend`. That is
     enough: each of the rows by which neighbors differ changes at most k of its cells, so neighbors
     differ in at most k * `cells` of them, as they do in k histograms of one vote.
 
     Args:
-        sampling_error: The distance of a draw from exact, in total variation.
         histograms: How many histograms get such noise, over all spends.
         epsilon: The epsilon of the guarantee.
         neighbours: The neighboring relation.
 
     Example:
-        >>> compute_sampling_delta(2.0**-108, 16, 1.0, NeighboringRelation()) < 1e-30
+        >>> compute_sampling_delta(16, 1.0, NeighboringRelation(max_rows=10)) < 2e-15
         True
     """
-    tau = histograms * neighbours.cells * (sampling_error + neighbours.sampling_error)
+    tau = histograms * neighbours.cells * neighbours.sampling_error
     return (1 + math.exp(min(epsilon, _LARGEST_EXPONENT))) * tau
 
 
 def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
-    """Return what is left of delta for exact noise, rounded down.
+    """Return what is left of delta for the spends, rounded down.
 
     Raises:
         ParameterError: If more than a hundredth of delta would be taken, or too little is left.
@@ -134,8 +133,8 @@ def subtract_sampling_delta(delta: float, sampling_delta: float) -> float:
     left = math.nextafter(delta - sampling_delta, 0.0)
     if sampling_delta > LARGEST_SHARE * delta or left < SMALLEST_DELTA:
         raise ParameterError(
-            f"noise: it is not exact, which would take {sampling_delta:.2g} of a delta of "
-            f"{delta:.3g}; expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} "
-            f"left. Ask for a smaller epsilon or a larger delta, or (row level) noise='opendp'."
+            f"unit: noise for users would take {sampling_delta:.2g} of a delta of {delta:.3g}; "
+            f"expected at most {LARGEST_SHARE:.0%} of it, and {SMALLEST_DELTA:g} left. Ask for a "
+            f"smaller epsilon, a larger delta or fewer rows of a user (max_rows_per_user)."
         )
     return left

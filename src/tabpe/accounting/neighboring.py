@@ -13,7 +13,7 @@ from tabpe.errors import ParameterError
 # The votes of a user are integers in units of 1 / FIXED_POINT, which a vector of norm one has.
 FIXED_POINT = 2**14
 # Noise on such a grid is within this of rounded continuous noise, in total variation and for each
-# draw, if sigma is at least `SMALLEST_USER_SIGMA` (claim 4 of docs/privacy.md).
+# draw, if sigma is at least `SMALLEST_USER_SIGMA` (theorem 4 of docs/explanation/proofs.md).
 FIXED_POINT_SAMPLING_ERROR = 2.5e-18
 SMALLEST_USER_SIGMA = 0.5
 MOST_ROWS_PER_USER = 10_000
@@ -38,11 +38,12 @@ class NeighboringRelation:
     """The neighboring relation of the guarantee: tables that differ by one row, or by one user.
 
     Every histogram here counts a row in at most one cell; one in which a row casts several votes is
-    charged as that many, and has their joint sensitivity (claim 10 of docs/privacy.md). So adding
-    or removing a row changes one cell by one; replacing a row changes at most two cells by one
-    each. A user contributes at most `max_rows` rows, and all cells of a user together form a
-    nonnegative vector of L2 norm at most one. So adding or removing a user changes a histogram by
-    an L2 norm of at most one, and replacing a user by at most the square root of two.
+    charged as that many, and has their joint sensitivity (theorem 10 of
+    docs/explanation/proofs.md). So adding or removing a row changes one cell by one; replacing a
+    row changes at most two cells by one each. A user contributes at most `max_rows` rows, and all
+    cells of a user together form a nonnegative vector of L2 norm at most one. So adding or removing
+    a user changes a histogram by an L2 norm of at most one, and replacing a user by at most the
+    square root of two.
 
     Args:
         adjacency: Add/remove-one or replace-one.

@@ -1,17 +1,16 @@
 """Noise sources: the protocol, exact noise by OpenDP, and fake noise for tests.
 
-`OpenDPNoise` samples discrete Gaussian noise on integers exactly, from the randomness of the
-operating system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise drawn
-for zeros and added to integer counts is distributed as noise drawn for the counts, so it can be
-drawn in another thread while rows are counted. `tabpe.accounting.noise_table` is faster, and not
-quite exact.
+Every private source samples discrete Gaussian noise on integers exactly, from the randomness of
+the operating system. It takes no seed: no parameter of tabpe makes noise repeat. Integer noise
+drawn for zeros and added to integer counts is distributed as noise drawn for the counts, so it can
+be drawn in another thread while rows are counted. The default is `tabpe.accounting.ExactNoise`;
+`OpenDPNoise` is for those who want a third party's sampler, and many times slower.
 
 Tests may inject a `FakeNoise`; whatever it touches is stamped NOT PRIVATE.
 """
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
+from tabpe._utils.extras import require_package
 from tabpe.errors import ParameterError
 
 
@@ -27,21 +27,16 @@ class NoiseSource(Protocol):
     """Draws integer noise.
 
     Privacy: an implementation with `private = True` returns integers that are independent, and
-    independent of all earlier draws and of everything a user can set. Each is within
-    `sampling_error`, in total variation, of a discrete Gaussian of parameter `sigma`, and is
-    sub-Gaussian with that parameter.
+    independent of all earlier draws and of everything a user can set. Each is exactly a discrete
+    Gaussian of parameter `sigma`.
 
-    Args:
+    Attributes:
         name: What the certificate says.
         private: False for a source that is made for tests.
-        sampling_error: The distance of a draw from exact; it is charged to delta. 0 if exact.
-        largest_sigma: The largest sigma that it can draw.
     """
 
     name: str
     private: bool
-    sampling_error: float
-    largest_sigma: float
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws."""
@@ -62,7 +57,7 @@ class SelectionSource(Protocol):
 
 
 class OpenDPNoise:
-    """Exact discrete Gaussian noise by OpenDP, without a seed.
+    """Exact discrete Gaussian noise by OpenDP, without a seed. It needs `tabpe[opendp]`.
 
     Example:
         >>> OpenDPNoise().draw(3, sigma=10.0).shape
@@ -71,8 +66,9 @@ class OpenDPNoise:
 
     name = "OpenDP discrete Gaussian, operating system randomness"
     private = True
-    sampling_error = 0.0
-    largest_sigma = math.inf
+
+    def __init__(self) -> None:
+        require_package("opendp", "opendp", "noise='opendp'")
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return `size` independent draws from the discrete Gaussian of parameter `sigma`."""
@@ -83,7 +79,7 @@ class OpenDPNoise:
 
     def choose(self, scores: NDArray[np.int64], scale: float) -> int:
         """Return an index, with probability proportional to exp(score / scale)."""
-        _check_choice(scores, scale)
+        check_choice(scores, scale)
         return int(_build_exponential_mechanism(scale)(scores))
 
 
@@ -101,8 +97,6 @@ class FakeNoise:
 
     name = "fake"
     private = False
-    sampling_error = 0.0
-    largest_sigma = math.inf
 
     def __init__(self, seed: int = 0, *, strength: float = 1.0) -> None:
         self._generator = np.random.default_rng(seed)
@@ -120,7 +114,7 @@ class FakeNoise:
             >>> FakeNoise(strength=0).choose(np.array([1, 5, 5]), scale=1.0)
             1
         """
-        _check_choice(scores, scale)
+        check_choice(scores, scale)
         noise = self._generator.gumbel(0.0, scale, len(scores)) * self._strength
         return int(np.argmax(scores + noise))
 
@@ -155,7 +149,8 @@ def _build_exponential_mechanism(scale: float) -> Any:
     )
 
 
-def _check_choice(scores: NDArray[np.int64], scale: float) -> None:
+def check_choice(scores: NDArray[np.int64], scale: float) -> None:
+    """Refuse scores that are not 64-bit integers, and a scale that is not positive."""
     validation.check_real("scale", scale, above=0)
     if scores.ndim != 1 or not len(scores) or scores.dtype != np.int64:
         raise ParameterError("scores: expected an int64 for each of one or more options.")

@@ -8,7 +8,7 @@ for discrete noise, only serves guesses (`tabpe.accounting.calibration`).
 *Histograms.* Noise is independent between cells, and neighbors that differ by a row differ by one
 in `NeighboringRelation.cells` cells. Untouched cells have no privacy loss; each touched one has
 that of a one-dimensional discrete Gaussian with sensitivity 1. So a histogram costs `cells` of
-these, and rounds compose adaptively. A histogram in which a row counts in k different cells costs
+these, and rounds compose adaptively. A histogram in which a row adds to k different cells costs
 k times as many, and is charged k times.
 
 *User level.* The histograms of users are on a fine grid, where discrete noise is rounded continuous
@@ -20,8 +20,8 @@ first answer. Where later noise may depend on earlier answers, spends compose as
 instead (`adaptive`). Discrete Gaussian noise of sigma satisfies Gaussian DP with the parameter
 `compute_gaussian_parameter(sigma)`, which is hardly more than 1 / sigma. If the squares of these
 parameters add up to at most a limit that was fixed at the beginning, the whole satisfies Gaussian
-DP with that limit, however each sigma depends on what came before (Smith and Thakurta 2022; claims
-16 and 17 of docs/privacy.md). The guarantee is that of the limit.
+DP with that limit, however each sigma depends on what came before (Smith and Thakurta 2022;
+theorems 16 and 17 of docs/explanation/proofs.md). The guarantee is that of the limit.
 
 *Rare values.* A spend may also release values that occur in one row only, with a small probability
 (`Spend.delta_share`). That is a part of delta, and the rest is composed at what is left.
@@ -41,8 +41,8 @@ worst of two outcomes with the losses t and t - range has at epsilon the hockey-
 
 which is a curve of one distribution: that of a loss with density proportional to e^(loss/2) between
 -range and range. It dominates every selection of that range, whatever the scores are, and so its
-composition dominates every adaptive composition of such selections (docs/privacy.md). It is its own
-mirror image: neighbors may be swapped.
+composition dominates every adaptive composition of such selections (docs/explanation/proofs.md). It
+is its own mirror image: neighbors may be swapped.
 
 *Many sigmas.* Composing one sigma takes milliseconds, but runs whose noise depends on a noisy count
 all have sigmas of their own. If there are too many, similar ones are grouped, and every draw of a
@@ -58,6 +58,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,16 @@ _FINE_SIGMA, _LOST_VARIANCE = 1000.0, 4.0
 _ROUNDING = 1e-13, 1e-3
 
 
+def round_up(value: float, digits: int) -> float:
+    """Return a positive value rounded up to so many significant digits.
+
+    Example:
+        >>> round_up(0.123456, 3), round_up(1.0, 3)
+        (0.124, 1.0)
+    """
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
+
+
 def check_guarantee(epsilon: float, delta: float) -> None:
     """Refuse an epsilon or a delta that can not be guaranteed."""
     low, high = EPSILONS
@@ -319,10 +330,11 @@ def compute_release_delta(spends: Sequence[Spend], neighbours: NeighboringRelati
 def compute_gaussian_parameter(sigma: float) -> float:
     """Return the Gaussian-DP parameter of discrete Gaussian noise at sensitivity 1.
 
-    Claim 16 of docs/privacy.md: with z(k) such that a standard normal variable exceeds it as often
-    as the noise is k or more, it is the largest z(k) - z(k - 1), here over all k except those of a
-    mass below 1e-54. By symmetry z(0) = -z(1). Beyond `_FINE_SIGMA`, noise is a randomised rounding
-    of continuous noise whose variance is less by `_LOST_VARIANCE`, except for one part in 1e34.
+    Theorem 16 of docs/explanation/proofs.md: with z(k) such that a standard normal variable exceeds
+    it as often as the noise is k or more, it is the largest z(k) - z(k - 1), here over all k except
+    those of a mass below 1e-54. By symmetry z(0) = -z(1). Beyond `_FINE_SIGMA`, noise is a
+    randomised rounding of continuous noise whose variance is less by `_LOST_VARIANCE`, except for
+    one part in 1e34.
 
     Example:
         >>> [round(sigma * compute_gaussian_parameter(sigma), 5) for sigma in (1.0, 2.0, 17.0, 2e4)]

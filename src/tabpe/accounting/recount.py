@@ -22,22 +22,23 @@ have a mass below exp(-_REACH^2 / 2) = 1e-31, because discrete Gaussian noise is
 Fourier transforms of 2^20 probabilities are off by 1e-15; `_ROUNDING` of delta covers both.
 
 *Selections.* A selection by the exponential mechanism, of range w, is dominated by a loss with
-density proportional to e^(loss/2) between -w and w (docs/privacy.md). That density is integrated
-between grid points, and goes to the grid points on both sides such that both neighbors keep their
-masses: that raises the divergence at every epsilon, though hardly.
+density proportional to e^(loss/2) between -w and w (docs/explanation/proofs.md). That density is
+integrated between grid points, and goes to the grid points on both sides such that both neighbors
+keep their masses: that raises the divergence at every epsilon, though hardly.
 
 *Adaptive noise.* Where noise depended on earlier answers, no distribution of the loss is known in
 advance. If the limit was one of zCDP, the sum of the losses of all spends bounds the Renyi
 divergence of every order a by a / 2 times that sum, and each order bounds epsilon (Canonne, Kamath,
 Steinke 2020, Proposition 12); the least over many orders is taken. If it was one of Gaussian DP,
 each draw is replaced by a Gaussian mechanism that dominates it, and the squares of their parameters
-add up, also if noise is adaptive (claims 16 and 17 of docs/privacy.md). A parameter m dominates if
-a standard normal variable plus m exceeds every quantile as often as the noise plus 1 does: that is
-tried for each threshold, for the m that the probability of 0 gives, where it is tight. From
-`_LARGE_SIGMA` on, noise is a randomised rounding of continuous noise of a variance less by 4.
+add up, also if noise is adaptive (theorems 16 and 17 of docs/explanation/proofs.md). A parameter m
+dominates if a standard normal variable plus m exceeds every quantile as often as the noise plus 1
+does: that is tried for each threshold, for the m that the probability of 0 gives, where it is
+tight. From `_LARGE_SIGMA` on, noise is a randomised rounding of continuous noise of a variance less
+by 4.
 
-*User level.* Spends are rounded continuous noise (docs/privacy.md), whose squared parameters add up
-to that of one Gaussian mechanism, and delta has a closed form.
+*User level.* Spends are rounded continuous noise (docs/explanation/proofs.md), whose squared
+parameters add up to that of one Gaussian mechanism, and delta has a closed form.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def recount_epsilon(
         spends: Everything that touched private rows.
         delta: The delta of the guarantee.
         neighbours: The neighboring relation.
-        sampling_delta: The part of delta that is charged for noise that is not exact.
+        sampling_delta: The part of delta that covers how far noise is from what is composed.
         adaptive: Whether noise may have depended on earlier answers.
         gaussian: If so, whether its limit was one of Gaussian DP, not of zCDP.
 

@@ -438,7 +438,7 @@ def answer_from_segments(
 
 
 def _collect_users(segments: Sequence[Segment], scale: int) -> BoundedUsers:
-    """Return the users of segments. Of each a row counts, so the last number says how many."""
+    """Return the users of segments. Each has a row, so the largest number says how many."""
     owners = np.concatenate([_NONE, *(_get_owners(segment) for segment in segments)])
     count = int(owners.max(initial=-1)) + 1
     return BoundedUsers(np.ones(len(owners), dtype=bool), owners, count, scale)

@@ -4,7 +4,7 @@ Rows are encoded batch by batch and cut into segments, each of one class. Votes 
 segments add up, so neither how rows were cut nor the order of segments matters. The rows of a user
 are put together over all segments first.
 
-Privacy: which cell of a histogram a row counts in depends on that row and on public values alone
+Privacy: which cell of a histogram a row adds to depends on that row and on public values alone
 (`tabpe.encoding.marginals`, `tabpe.encoding.halfspaces`, candidates). So one row more or less moves
 one cell of each histogram by one. With users, all rows of a user together are one vector of a given
 length at most in each (`sum_user_vectors`). Counts are exact and private: only queries of
@@ -411,7 +411,7 @@ class EncodedTable(ABC):
     How rows are kept is what its kinds differ in: `read_batches` and `read_segments`.
 
     Args:
-        users: Whose the rows are; None if every row counts for itself.
+        users: Whose the rows are; None if every row is its own user.
         classes: Number of classes.
         category_weight: What one differing category adds to a squared distance.
         jobs: Threads that count votes.
@@ -669,7 +669,7 @@ class StoredTable(EncodedTable):
 
     Args:
         rows: The rows, each with its class.
-        users: Whose the rows are; None if every row counts for itself.
+        users: Whose the rows are; None if every row is its own user.
         open_store: Where segments are kept: `list` for memory, or what opens a `SpillFile`. None to
             keep nothing and go through `rows` again for every query; they must begin anew then.
         classes: Number of classes.
@@ -843,7 +843,7 @@ class CachedTable(EncodedTable):
     def count_halfspaces(self, halfspaces: Halfspaces) -> NDArray[np.int32]:
         """Return how many rows of each cell lie in each halfspace; that is counted once and kept.
 
-        A row counts one in a single cell of a halfspace, or nowhere.
+        A row adds 1 to a single cell of a halfspace, or nowhere.
         """
         if halfspaces not in self._inside:
             self._inside[halfspaces] = self._count_halfspaces(halfspaces)

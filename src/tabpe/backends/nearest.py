@@ -24,8 +24,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe import native
 from tabpe._utils import validation
-from tabpe.backends import native
 from tabpe.encoding import Records
 from tabpe.errors import ParameterError, SlowVotesWarning
 

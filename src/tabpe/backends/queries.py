@@ -176,7 +176,7 @@ class HalfspaceQuery(EncodedQuery):
     """How many rows of each cell lie in each of some halfspaces.
 
     Args:
-        halfspaces: The halfspaces; each row counts in a single cell of one, or nowhere.
+        halfspaces: The halfspaces; each row adds to a single cell of one, or nowhere.
     """
 
     halfspaces: Halfspaces

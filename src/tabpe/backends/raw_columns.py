@@ -1,6 +1,6 @@
 """Exact histograms of raw cells, before there is a schema to encode rows by.
 
-Privacy: for each column of a query, a row counts in at most one cell of one histogram, and
+Privacy: for each column of a query, a row adds to at most one cell of one histogram, and
 which one depends on that row's own cell alone. A row more or less so moves one cell by one.
 With users, all rows of a user together are one vector of a given length at most
 (`sum_user_vectors`). Counts are exact and private: only queries of `tabpe.measurement` ask.
@@ -56,7 +56,7 @@ class RawColumnCounter:
 
     Args:
         source: The table.
-        users: Which rows count, and whose they are; None if every row counts for itself.
+        users: Which rows are kept, and whose they are; None if every row is its own user.
         moments: The columns of dates and times, as far as it matters for reading them. Their cells
             count as whole steps of their grid since 1970, or since midnight.
 

@@ -1,4 +1,4 @@
-"""Users with several rows: which rows count, and how a user's cells become one vector.
+"""Users with several rows: which rows are kept, and how a user's cells become one vector.
 
 Privacy: which rows of a user count depends on that user's rows and on a public seed, and on nothing
 else. All that a user adds to a histogram is a vector of whole numbers without negative parts, of
@@ -65,7 +65,7 @@ class PrivacyUnit:
         return str(self.seed).encode()
 
     def select_users(self, tables: Iterable[pa.Table]) -> BoundedUsers:
-        """Return which rows count, and whose they are."""
+        """Return which rows are kept, and whose they are."""
         return limit_contributions(
             tables,
             column=self.column,

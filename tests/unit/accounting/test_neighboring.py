@@ -1,4 +1,4 @@
-"""Claim 4 of docs/privacy.md: discrete noise on a fine grid is rounded continuous noise, almost."""
+"""Theorem 4 of the proofs: discrete noise on a fine grid is rounded continuous noise, almost."""
 
 import math
 

@@ -6,10 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from tabpe.accounting import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
-from tabpe.errors import ParameterError
+from tabpe._utils import extras
+from tabpe.accounting import ExactNoise, FakeNoise, NoiseSource, OpenDPNoise
+from tabpe.accounting.noise import SelectionSource
+from tabpe.errors import ParameterError, TabpeError
 
-PRIVATE = [OpenDPNoise, TableNoise]
+PRIVATE = [ExactNoise, OpenDPNoise]
 each_source = pytest.mark.parametrize("source", [*(kind() for kind in PRIVATE), FakeNoise()])
 each_private = pytest.mark.parametrize("kind", PRIVATE)
 
@@ -17,6 +19,7 @@ each_private = pytest.mark.parametrize("kind", PRIVATE)
 @each_source
 def test_all_sources_keep_the_protocol(source):
     assert isinstance(source, NoiseSource)
+    assert isinstance(source, SelectionSource)
 
 
 @each_source
@@ -46,11 +49,11 @@ def test_the_sources_say_whether_they_are_private(kind):
     assert not FakeNoise().private
 
 
-def test_the_usual_source_is_exact_and_the_table_says_how_far_it_is_off():
-    assert OpenDPNoise().sampling_error == 0
-    assert 0 < TableNoise().sampling_error < 1e-32
-    assert "2^-108" in TableNoise().name
-    assert TableNoise().sampling_error == 2.0**-108
+def test_opendp_is_asked_for_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    ExactNoise().draw(3, sigma=2.0)
+    with pytest.raises(TabpeError, match=r"noise='opendp' needs opendp: .*'tabpe\[opendp\]'"):
+        OpenDPNoise()
 
 
 def test_fake_noise_repeats_with_its_seed_and_continues_over_calls():

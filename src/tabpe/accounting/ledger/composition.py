@@ -7,9 +7,9 @@ contribution bound of a user there. All spends are then composed at what is left
 
 *The result of one run may decide the noise of the next.* So a ledger is a privacy filter: its total
 must hold however later runs depend on earlier releases. All entries compose as Gaussian mechanisms,
-for which that is a theorem (claim 17 of docs/privacy.md). Only a single run, whose noise was fixed
-in advance, is stated by its privacy loss distribution, which may be a little less: nothing came
-before it.
+for which that is a theorem (theorem 17 of docs/explanation/proofs.md). Only a single run, whose
+noise was fixed in advance, is stated by its privacy loss distribution, which may be a little less:
+nothing came before it.
 
 *Runs with a limit of zCDP* count with all of it, whatever they spent. Then everything is composed
 as zCDP: a discrete Gaussian histogram is 1 / (2 sigma^2)-zCDP, so losses add up. The total is at
@@ -89,7 +89,7 @@ def compute_remaining_epsilon(entries: Sequence[RunEntry], budget: Budget) -> fl
     """Return the epsilon that one more run may ask for at the delta of the budget, rounded down.
 
     It is guessed by Gaussian parameters, whose squares add up; if that is over the budget, the
-    largest epsilon that is not is found by bisection. Inexact noise may need a little less still.
+    largest epsilon that is not is found by bisection. Noise of users may need a little less still.
 
     Example:
         >>> compute_remaining_epsilon([], Budget("patients", 2.0, 1e-6))
@@ -169,9 +169,7 @@ def _compute_remaining_delta(
     for entry in entries:
         relation = NeighboringRelation(budget.adjacency, entry.neighbours.max_rows)
         taken += compute_release_delta(entry.spends, relation)
-        taken += compute_sampling_delta(
-            entry.sampling_error, entry.histograms, target_epsilon, relation
-        )
+        taken += compute_sampling_delta(entry.histograms, target_epsilon, relation)
     return math.nextafter(budget.delta - taken, 0.0) if taken else budget.delta
 
 

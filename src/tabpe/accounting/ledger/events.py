@@ -172,7 +172,6 @@ class RunEntry:
         spends: The spends that the run may make; once it is spent, those it made.
         neighbours: The neighboring relation.
         unit: None for row level, or the column that identifies users.
-        sampling_error: The distance of a draw from exact, in total variation.
         note: A note of its user.
         adaptive: Whether its noise may depend on its own answers.
         limit: The zCDP loss of a filter, fixed before a row is read: it counts instead of the
@@ -189,7 +188,6 @@ class RunEntry:
     spends: Spends
     neighbours: NeighboringRelation
     unit: str | None = None
-    sampling_error: float = 0.0
     note: str = ""
     adaptive: bool = False
     limit: float | None = None
@@ -205,7 +203,6 @@ class RunEntry:
         check_spends(self.spends)
         self._check_limit()
         validation.check_optional(check_printable, "unit", self.unit)
-        validation.check_real("sampling_error", self.sampling_error, above=0, below=1, least=True)
         if self.note != "":  # also if it is of another type, which is refused
             check_printable("note", self.note)
         if (self.unit is None) == self.neighbours.is_user_level:
@@ -226,10 +223,8 @@ class RunEntry:
                 )
             return
         validation.check_real("limit", self.limit, above=0, below=LARGEST_LIMIT)
-        if self.neighbours != ROW_LEVEL or self.sampling_error:
-            raise ParameterError(
-                "limit: a zCDP filter is for add/remove-one row and exact noise only."
-            )
+        if self.neighbours != ROW_LEVEL:
+            raise ParameterError("limit: a zCDP filter is for add/remove-one row only.")
 
     @property
     def counts(self) -> bool:
@@ -250,7 +245,6 @@ class RunEntry:
             "adjacency": self.neighbours.adjacency.value,
             "max_rows_per_user": self.neighbours.max_rows,
             "unit": self.unit,
-            "sampling_error": float(self.sampling_error),
             "note": self.note,
             **({"adaptive": True} if self.adaptive else {}),
             **({} if self.limit is None else {"limit": float(self.limit)}),
@@ -267,7 +261,6 @@ class RunEntry:
                 Adjacency.from_name(plain["adjacency"]), plain["max_rows_per_user"]
             ),
             unit=plain["unit"],
-            sampling_error=plain["sampling_error"],
             note=plain["note"],
             adaptive=plain.get("adaptive", False),
             limit=plain.get("limit"),

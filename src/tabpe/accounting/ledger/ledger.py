@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tabpe._utils.files import get_data_folder, make_private_folder
-from tabpe.accounting.certificate import SpentTotal, round_up
+from tabpe.accounting.certificate import SpentTotal
 from tabpe.accounting.ledger.composition import (
     compute_entries_epsilon,
     compute_remaining_epsilon,
@@ -42,6 +42,7 @@ from tabpe.accounting.ledger.events import (
 )
 from tabpe.accounting.ledger.file import FORMAT, EventFile
 from tabpe.accounting.neighboring import ROW_LEVEL, Adjacency, NeighboringRelation
+from tabpe.accounting.pld import round_up
 from tabpe.accounting.spend import Spend
 from tabpe.errors import BudgetError, LedgerError
 
@@ -251,7 +252,6 @@ class Ledger:
         neighbours: NeighboringRelation = ROW_LEVEL,
         *,
         unit: str | None = None,
-        sampling_error: float = 0.0,
         note: str = "",
         entry_id: str | None = None,
         start: RunStart | None = None,
@@ -267,7 +267,6 @@ class Ledger:
             spends: The spends that the run may make, at most.
             neighbours: The neighboring relation.
             unit: The column that identifies users, if the run is user-level.
-            sampling_error: How far a draw of noise is from exact (`NoiseSource.sampling_error`).
             note: A note of its user.
             entry_id: The name of the run, if it has one; random if left out.
             start: This start of the run, if it is in a folder to resume from. It is recorded, as
@@ -288,7 +287,6 @@ class Ledger:
             tuple(spends),
             neighbours,
             unit,
-            sampling_error,
             note,
             adaptive,
             limit,
@@ -394,7 +392,7 @@ class Ledger:
         """Close an entry that ended without a release: what it measured counts, the rest does not.
 
         The caller guarantees that the run ended by what noisy answers and public values say, and
-        that these spends are all that it measured (docs/privacy.md, "A run that stops").
+        that these spends are all that it measured (docs/explanation/proofs-11-crashes.md).
 
         Args:
             entry_id: The entry.

@@ -145,8 +145,6 @@ def spends(**changes):
         ("reserved", {**RESERVED, "adjacency": "replace-one"}),
         ("reserved", {**RESERVED, "max_rows_per_user": 10**30, "unit": "u"}),
         ("reserved", {**RESERVED, "unit": "u"}),
-        ("reserved", {**RESERVED, "sampling_error": -1.0}),
-        ("reserved", {**RESERVED, "sampling_error": "0"}),
         ("reserved", {**RESERVED, "note": None}),
         ("reserved", {**RESERVED, "spends": []}),
         ("reserved", {**RESERVED, "spends": 3}),

@@ -45,15 +45,10 @@ def test_a_budget_is_kept_with_its_relation(ledger):
 
 def test_what_is_reserved_is_there_for_everybody(ledger):
     spends = [votes(delta_share=1e-9), Spend("class counts", 60.0, 1)]
-    entry = ledger.reserve("patients", spends, REPLACE, sampling_error=2.0**-108, note="first")
+    entry = ledger.reserve("patients", spends, REPLACE, note="first")
     assert Ledger(ledger.path).entry(entry.id) == entry
     assert entry.spends == tuple(spends)
-    assert (entry.state, entry.neighbours, entry.sampling_error, entry.note) == (
-        "reserved",
-        REPLACE,
-        2.0**-108,
-        "first",
-    )
+    assert (entry.state, entry.neighbours, entry.note) == ("reserved", REPLACE, "first")
     assert entry.closed_at is None
 
 
@@ -259,18 +254,18 @@ def test_probabilities_for_users_count_for_each_of_their_rows(ledger):
         ledger.reserve("patients", [votes(times=1, delta_share=1e-7)], USERS, unit="person")
 
 
-def test_noise_that_is_not_exact_comes_off_the_one_delta(ledger):
+def test_noise_of_users_comes_off_the_one_delta(ledger, monkeypatch):
     ledger.set_budget("patients", epsilon=2, delta=DELTA)
     ledger.reserve("patients", [votes()])
     exact = ledger.spent("patients")
-    ledger.refund(ledger.entries()[0].id)
-    ledger.reserve("patients", [votes()], sampling_error=1e-9)
-    sampling_error = 15e-9 * (1 + math.exp(ledger.spent("patients")))
-    expected = compose_epsilon([votes()], DELTA - sampling_error)
+    monkeypatch.setattr(NeighboringRelation, "sampling_error", 1e-9)
+    taken = 15e-9 * (1 + math.exp(ledger.spent("patients")))
+    expected = compose_epsilon([votes()], DELTA - taken)
     assert ledger.spent("patients") == pytest.approx(expected, rel=1e-6)
     assert ledger.spent("patients") > exact
+    monkeypatch.setattr(NeighboringRelation, "sampling_error", 1e-6)
     with pytest.raises(BudgetError):
-        ledger.reserve("patients", [votes(1000.0, 1)], sampling_error=1e-6)
+        ledger.reserve("patients", [votes(1000.0, 1)])
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines", "\ud800", "bell\a", None, 3])

@@ -1,9 +1,10 @@
-"""The votes in native code: exact nearest candidates on all cores; and sums for the fit.
+"""Compiled loops: exact nearest candidates on all cores, pieces of numbers, and sums for the fit.
 
-`_search` is the compiled part: `NearestIndex` holds candidates in tiles of sixteen neighbours under
-a tree of boxes, and finds the k nearest of any number of rows. Four kernels stand behind one
-function. It tries the first three on a few rows and takes the one with the least work; the last is
-for numbers that may be missing, which the others can not hold:
+It stands below all other packages, which may use it. `_search` is the compiled part: `Index` holds
+candidates in tiles of sixteen neighbours under a tree of boxes, and finds the k nearest of any
+number of rows. Four kernels stand behind one function. It tries the first three on a few rows and
+takes the one with the least work; the last is for numbers that may be missing, which the others can
+not hold:
 
 - `prune` (prune.hpp): sixteen neighbouring rows walk down the tree together
 - `filter` (filter.hpp): counts differing categories, thirty-two candidates per instruction
@@ -27,8 +28,9 @@ and the number of differing categories. Whatever is left out is left out safely:
   is further away by more than all the error that rounding can make (score.hpp has the proof), and
   whatever is not left out is measured in the fixed order.
 
-Beside the search it has sums and products over cells (sums.cpp), `scatter` and `scale`, for the
-fit of `tabpe.evolution.evidence`. Their order is that of numpy, so their bits are the same too.
+Beside the search it has the maps of `tabpe.encoding.pieces` (pieces.cpp), and sums and products
+over cells (sums.cpp), `scatter` and `scale`, for the fit of `tabpe.evolution.evidence`. Their order
+is that of numpy, so their bits are the same too.
 
 If the compiled part is missing, `search` is None.
 """
@@ -39,7 +41,7 @@ from types import ModuleType
 
 search: ModuleType | None
 try:
-    from tabpe.backends.native import _search as search
+    from tabpe.native import _search as search
 except ImportError:  # Installed without a compiler.
     search = None
 

@@ -59,11 +59,12 @@ struct DenseSearch {
         int within[kTile] = {};  // candidates whose score is within the limit
         int32_t one[kTile];      // one of them
         if (job.nearest == 1) count_within(v, limit, within, one);
+        uint32_t rest = 0;
         for (int lane = 0; lane < kTile; ++lane) {
-            int64_t* found = job.found + block[v].row[lane] * job.nearest;
-            if (within[lane] == 1) *found = one[lane];
-            else settle_row(job.nearest, v, lane, limit[lane], found);
+            if (within[lane] == 1) job.found[block[v].row[lane]] = one[lane];
+            else rest |= 1u << lane;
         }
+        if (rest) settle_rows(job, v, rest, limit);
         work.instructions += c.tiles * 3;
     }
 
@@ -81,16 +82,23 @@ struct DenseSearch {
         }
     }
 
-    void settle_row(int nearest, int v, int lane, float limit, int64_t* found) {
-        BestOfRow best;
-        best.clear(nearest);
+    // Measures, for the rows of some lanes, the candidates of all tiles whose scores are within the limit.
+    void settle_rows(const Job& job, int v, uint32_t lanes, const float* limit) {
+        BestOfRow best[kTile];
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) best[__builtin_ctz(rest)].clear(job.nearest);
         for (int64_t tile = 0; tile < c.tiles; ++tile) {
-            if (least[(tile * kVectors + v) * kTile + lane] > limit) continue;
-            measure(c, tile, block[v], lane, best);
-            work.instructions += 3 * c.number_columns + 2 * c.code_columns + 10;
+            uint32_t near = lanes & not_above(load(least + (tile * kVectors + v) * kTile), load(limit));
+            for (; near; near &= near - 1) {
+                const int lane = __builtin_ctz(near);
+                measure(c, tile, block[v], lane, best[lane]);
+                work.instructions += 3 * c.number_columns + 2 * c.code_columns + 10;
+            }
         }
-        best.write(found);
-        work.instructions += c.tiles / 4;
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            const int lane = __builtin_ctz(rest);
+            best[lane].write(job.found + block[v].row[lane] * job.nearest);
+        }
+        work.instructions += c.tiles * 2;
     }
 
     // The k-th smallest of the tiles' smallest scores; infinity if there are fewer tiles.

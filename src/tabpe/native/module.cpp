@@ -1,4 +1,4 @@
-// The Python face of the search and of the sums.
+// The Python face of the search, of the pieces and of the sums.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "nearest.hpp"
+#include "pieces.hpp"
 #include "sums.hpp"
 
 namespace nb = nanobind;
@@ -144,12 +145,44 @@ nb::object scaled(const Table<int32_t>& cells, const Numbers& weights, const Num
     return array(std::move(found), {weights.size()});
 }
 
+template <typename T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
+
+template <typename T>
+Values<T> values_of(const Column<T>& column) {
+    return {int64_t(column.shape(0)), column.stride(0), column.data()};
+}
+
+template <typename T>
+nb::object pieces_found(const Column<T>& values, const Numbers& ends) {
+    const Values<T> given = values_of(values);
+    std::unique_ptr<int64_t[]> found(new int64_t[size_t(given.count)]);
+    {
+        const nb::gil_scoped_release released;
+        find_pieces(given, {int64_t(ends.size()), ends.data()}, found.get());
+    }
+    return array(std::move(found), {size_t(given.count)});
+}
+
+template <typename T>
+nb::object mapped(const Column<T>& values, const Numbers& ends, const Numbers& images) {
+    if (ends.size() != images.size() || ends.size() < 2)
+        throw nb::value_error("images: expected one for each of two or more ends.");
+    const Values<T> given = values_of(values);
+    std::unique_ptr<T[]> found(new T[size_t(given.count)]);
+    {
+        const nb::gil_scoped_release released;
+        map_by_pieces(given, {int64_t(ends.size()), ends.data()}, images.data(), found.get());
+    }
+    return array(std::move(found), {size_t(given.count)});
+}
+
 }  // namespace
 }  // namespace tabpe
 
 NB_MODULE(_search, module) {
     using namespace tabpe;
-    module.doc() = "Exact nearest candidates, and sums over cells; see tabpe._native.";
+    module.doc() = "Exact nearest candidates, pieces of numbers, and sums over cells; see tabpe.native.";
     nb::class_<Index>(module, "Index")
         .def("__init__",
              [](Index* self, const Table<float>& numbers, const Table<int32_t>& codes, float weight) {
@@ -189,6 +222,10 @@ NB_MODULE(_search, module) {
         "numbers"_a, "codes"_a);
     module.def("scatter", &scattered, "cells"_a, "weights"_a, "size"_a);
     module.def("scale", &scaled, "cells"_a, "weights"_a, "factors"_a);
+    module.def("find_pieces", &pieces_found<float>, "values"_a.noconvert(), "ends"_a);
+    module.def("find_pieces", &pieces_found<double>, "values"_a, "ends"_a);
+    module.def("map_by_pieces", &mapped<float>, "values"_a.noconvert(), "ends"_a, "images"_a);
+    module.def("map_by_pieces", &mapped<double>, "values"_a, "ends"_a, "images"_a);
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Kernels* one : usable_kernels()) names.emplace_back(one->instruction_set);

@@ -37,6 +37,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._utils.arrays import is_text
+from tabpe.encoding.atoms import list_public_numbers, list_special_numbers
 from tabpe.encoding.scales import build_scale
 from tabpe.errors import CellError, missing_value
 from tabpe.io.canonical import DAY as _DAY
@@ -722,11 +723,37 @@ def apply_scale(column: Column, values: NDArray[np.float64]) -> NDArray[np.float
     return scale.transform_values(round_to_grid(column, values))
 
 
+def scale_values(column: Number, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of a plain column scaled to [0, 1]; the given ones may be overwritten."""
+    if column.max == column.min:
+        return np.where(np.isnan(values), np.nan, 0.0)
+    scaled = round_to_grid(column, values)
+    scaled -= column.min
+    scaled /= column.max - column.min
+    # The same arithmetic as `RecordSpace.project`, so that equal values get equal bits.
+    return np.rint(scaled * column.steps) / column.steps if column.steps else scaled
+
+
+def locate_numbers(column: Column, plain: Number, numbers: Sequence[float]) -> NDArray[np.float64]:
+    """Return where numbers of a column lie among scaled ones, as its cells would be encoded.
+
+    Example:
+        >>> pay = Integer("pay", 0, 99, scale="log")
+        >>> locate_numbers(pay, make_plain_column(pay, None), [0.0, 9.0, 99.0])
+        array([0. , 0.5, 1. ])
+    """
+    return scale_values(plain, apply_scale(column, np.array(numbers, dtype=np.float64)))
+
+
 def decode_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Array:
     """Return scaled numbers as cells of the column."""
     scale = build_scale(column)
     if scale is not None and isinstance(column, (Integer, Float)):
-        return decode_values(column, scale.inverse_transform(scaled.astype(np.float64)))
+        values = scale.inverse_transform(scaled.astype(np.float64))
+        return decode_values(column, _restore_atoms(column, plain, scaled, values))
+    if isinstance(column, Float) and not column.steps:
+        values = plain.min + scaled.astype(np.float64) * (plain.max - plain.min)
+        return decode_values(column, _restore_atoms(column, plain, scaled, values))
     numbers = decode_plain_numbers(plain, scaled)
     if is_large(column) and isinstance(column, Integer):
         return decode_large_integers(column, numbers)
@@ -735,6 +762,19 @@ def decode_numbers(column: Column, plain: Number, scaled: NDArray[Any]) -> pa.Ar
     if isinstance(column, Categorical):
         return pc.take(pa.array(column.values), numbers)
     return numbers
+
+
+def _restore_atoms(
+    column: Column, plain: Number, scaled: NDArray[Any], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return values with those that lie exactly at an atom as they are written in the schema."""
+    atoms = sorted({*list_special_numbers(column), *list_public_numbers(column)})
+    if not atoms:
+        return values
+    places = locate_numbers(column, plain, atoms)
+    near = np.searchsorted(places, scaled).clip(max=len(places) - 1)
+    restored: NDArray[np.float64] = np.where(places[near] == scaled, np.array(atoms)[near], values)
+    return restored
 
 
 def make_ids(column: Id, rows: int) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tabpe.encoding import cells
+from tabpe.encoding.atoms import Atoms, list_special_numbers
 from tabpe.encoding.cells import JointClasses
 from tabpe.encoding.records import Records, RecordSpace
 from tabpe.encoding.scales import build_scale, compute_class_ends
@@ -99,7 +101,10 @@ class Encoder:
     @property
     def bytes_a_row(self) -> int:
         """How much memory an encoded row takes."""
-        listed = len(self.code_sizes) + int(self.space.can_miss.sum())
+        told = self.space.can_miss | np.array(
+            [len(places) > 0 for places in self.atoms], dtype=bool
+        )
+        listed = len(self.code_sizes) + int(told.sum())
         codes = self.space.code_type.itemsize * listed
         return np.dtype(np.float32).itemsize * len(self.numeric) + codes
 
@@ -112,7 +117,22 @@ class Encoder:
             steps=np.array([float(c.steps) for c in self.numeric]),
             sizes=np.array(self.code_sizes, dtype=np.int64),
             missing=np.array([NULL_PROBABILITY * c.nullable for c in self.numeric]),
+            atoms=self.atoms if any(self.atoms) else (),
         )
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        """The declared special values of each numeric column, as numbers of a record."""
+        return tuple(
+            tuple(self.locate_numbers(c.name, list_special_numbers(self.schema[c.name])))
+            for c in self.numeric
+        )
+
+    def locate_numbers(self, name: str, numbers: Sequence[float]) -> list[float]:
+        """Return numbers of a column as those of a record, as its cells would be encoded."""
+        plain = self.numeric[[column.name for column in self.numeric].index(name)]
+        found: list[float] = cells.locate_numbers(self.schema[name], plain, numbers).tolist()
+        return found
 
     @cached_property
     def spaces(self) -> list[RecordSpace]:
@@ -135,7 +155,7 @@ class Encoder:
         # Column by column, then transposed at once: strided writes are slow.
         numbers = np.empty((len(self.numeric), table.num_rows), dtype=np.float32)
         for index, column in enumerate(self.numeric):
-            numbers[index] = _scale_values(column, self._encode_numbers(column.name, table))
+            numbers[index] = cells.scale_values(column, self._encode_numbers(column.name, table))
         codes = np.empty((len(self.code_sizes), table.num_rows), self.space.code_type)
         for index, listed in enumerate(self.categorical):
             codes[index] = cells.encode_codes(listed, table[listed.name], strict=self.strict)
@@ -225,14 +245,3 @@ class Encoder:
         while column.min + bottom * width < low:
             bottom = float(np.nextafter(bottom, 1.0))
         return bottom, top
-
-
-def _scale_values(column: Integer | Float, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values scaled to [0, 1]; the given ones may be overwritten."""
-    if column.max == column.min:
-        return np.where(np.isnan(values), np.nan, 0.0)
-    scaled = cells.round_to_grid(column, values)
-    scaled -= column.min
-    scaled /= column.max - column.min
-    # The same arithmetic as `RecordSpace.project`, so that equal values get equal bits.
-    return np.rint(scaled * column.steps) / column.steps if column.steps else scaled

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tabpe.encoding.cells import get_origin
 from tabpe.encoding.encoder import Encoder
+from tabpe.encoding.pieces import find_pieces
 from tabpe.encoding.records import Records
 from tabpe.encoding.scales import build_scale, compute_bins
 from tabpe.errors import TabpeError
@@ -58,7 +59,8 @@ class NumberAxis:
         index: Its index among the numbers of a record.
         cuts: Where a new bin begins, as scaled numbers; one less than there are bins.
         edges: The ends of the bins as numbers of the column; one more than there are bins.
-        nullable: Whether there is a cell for nulls, the last one.
+        nullable: Whether there is a cell for nulls, after the bins.
+        atoms: Scaled numbers that have a cell each, after the others; no bin counts them.
     """
 
     name: str
@@ -66,6 +68,7 @@ class NumberAxis:
     cuts: tuple[float, ...]
     edges: tuple[float, ...]
     nullable: bool = False
+    atoms: tuple[float, ...] = ()
 
     @property
     def bins(self) -> int:
@@ -74,14 +77,18 @@ class NumberAxis:
 
     @property
     def size(self) -> int:
-        """The number of cells: bins, and one for nulls if there may be any."""
-        return self.bins + self.nullable
+        """The number of cells: bins, one for nulls if there may be any, and one for each atom."""
+        return self.bins + self.nullable + len(self.atoms)
 
     def find_cells(self, rows: Records, classes: Whole) -> Whole:  # noqa: ARG002
         """Return the cell of each row."""
-        numbers = rows.numbers[:, self.index].astype(np.float64)
-        cells = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
-        return np.where(np.isnan(numbers), self.bins, cells)
+        numbers = rows.numbers[:, self.index]
+        cells = find_pieces(numbers, np.array(self.cuts, dtype=np.float64))
+        cells[np.isnan(numbers)] = self.bins
+        single = numbers.astype(np.float32)
+        for place, atom in enumerate(self.atoms):
+            cells[single == np.float32(atom)] = self.bins + self.nullable + place
+        return cells
 
 
 @dataclass(frozen=True)

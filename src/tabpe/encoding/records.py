@@ -3,13 +3,14 @@
 Numbers are scaled to [0, 1] by the bounds of the schema, categories are codes 0, 1, 2, ...
 Private rows have float32 numbers, which distances are computed in; candidates have float64, so that
 a large integer or a date is decoded exactly. A null number is NaN, and a null category has a code
-of its own, after those of its values.
+of its own, after those of its values. An atom, at which numbers pile up, is a number like others.
 
 Distances and steps work equally well everywhere only if rows are spread evenly. A skewed column has
 nearly all rows in a small part of its range; `RankTransform`, a public piecewise linear map, gives
 that part more room. In the voting space a null number adds nothing to a distance; a code of its own
 says whether it is null. So a null and a number are as far apart as two different categories, and
-two nulls are equal.
+two nulls are equal. The same code says whether a number is at an atom, so that a pile of zeros is a
+category beside the numbers around it.
 
 Privacy: how a row is transformed depends on that row and on public facts, and on no other row.
 """
@@ -25,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabpe.encoding.atoms import Atoms, find_states
+from tabpe.encoding.pieces import map_by_pieces
 from tabpe.errors import TabpeError
 
 Floats = NDArray[np.floating[Any]]
@@ -54,7 +57,11 @@ class Records:
 
     def take(self, which: NDArray[Any]) -> Records:
         """Return the rows at the given indices, or where a mask is true."""
-        return Records(self.numbers[which], self.codes[which])
+        which = np.asarray(which)
+        if which.dtype == np.bool_:
+            which = np.flatnonzero(which)
+        # `take` copies rows several times as fast as an index in brackets.
+        return Records(self.numbers.take(which, axis=0), self.codes.take(which, axis=0))
 
     def repeat(self, times: int) -> Records:
         """Return all rows `times` times, one whole copy after the other."""
@@ -81,6 +88,7 @@ class RecordSpace:
         missing: The probability that a number of a random candidate is null; 0 where it must not
             be.
         drawn: Candidates are drawn from the first so many values; None for all.
+        atoms: The scaled numbers of each numeric column at which rows pile up; empty for none.
     """
 
     low: NDArray[np.float64]
@@ -89,6 +97,7 @@ class RecordSpace:
     sizes: NDArray[np.int64]
     missing: NDArray[np.float64] = field(default_factory=lambda: np.zeros(()))
     drawn: NDArray[np.int64] | None = None
+    atoms: Atoms = ()
 
     @property
     def can_miss(self) -> NDArray[np.bool_]:
@@ -145,10 +154,15 @@ class RecordSpace:
         return missing
 
 
+# The probability that a number of a random candidate is at one of the atoms of its column.
+ATOM_PROBABILITY = 0.25
+
+
 def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator) -> Records:
     """Return `size` rows, uniform over the space; numbers with a grid are uniform on it.
 
-    A number that may be null is null with the probability that the space states.
+    A number that may be null is null with the probability that the space states. One that has atoms
+    is at one of them with the same probability as a null.
 
     Example:
         >>> space = RecordSpace(np.zeros(1), np.ones(1), np.array([2.0]), np.array([3]))
@@ -163,6 +177,11 @@ def draw_uniform_records(space: RecordSpace, size: int, rng: np.random.Generator
     free = space.low + uniform * (space.high - space.low)
     numbers = np.clip(np.where(space.steps > 0, on_grid, free), space.low, space.high)
     codes = rng.integers(0, space.drawn_sizes, (size, len(space.sizes)))
+    for column, places in enumerate(space.atoms):
+        if places:
+            chosen = rng.integers(0, len(places), size)
+            at_one = rng.random(size) < ATOM_PROBABILITY
+            numbers[at_one, column] = np.array(places)[chosen[at_one]]
     if space.can_miss.any():
         numbers[rng.random(numbers.shape) < space.missing] = np.nan
     return Records(numbers, codes.astype(space.code_type))
@@ -219,9 +238,7 @@ def _is_rising(ends: Ends, *, strictly: bool) -> bool:
 def _map_numbers(numbers: Floats, ends: tuple[Ends, ...], onto: tuple[Ends, ...]) -> Floats:
     mapped = np.empty_like(numbers)
     for index, (column, known, meant) in enumerate(zip(numbers.T, ends, onto, strict=True)):
-        # Rounding may carry a number slightly over the end of its piece.
-        piece = np.searchsorted(known, column, side="right").clip(max=len(known) - 1)
-        mapped[:, index] = np.minimum(np.interp(column, known, meant), meant[piece])
+        mapped[:, index] = map_by_pieces(column, known, meant)
     return mapped
 
 
@@ -232,6 +249,7 @@ class VotingSpace:
     Args:
         can_miss: Which numbers may be null.
         rank_transform: The map of numbers; None to leave them.
+        atoms: The scaled numbers of each column at which rows pile up; empty for none.
 
     Example:
         >>> rows = Records(np.array([[0.5], [np.nan]]), np.array([[3], [3]], dtype=np.uint8))
@@ -242,6 +260,7 @@ class VotingSpace:
 
     can_miss: NDArray[np.bool_]
     rank_transform: RankTransform | None = None
+    atoms: Atoms = ()
 
     @cached_property
     def digest(self) -> bytes:
@@ -250,19 +269,29 @@ class VotingSpace:
         if self.rank_transform is not None:
             for ends in (*self.rank_transform.edges, *self.rank_transform.positions):
                 digest.update(len(ends).to_bytes(8, "big") + ends.tobytes())
+        for places in self.atoms:
+            digest.update(len(places).to_bytes(8, "big") + np.array(places).tobytes())
         return digest.digest()
 
     def transform_rows(self, rows: Records) -> Records:
         """Return rows in the voting space; numbers keep their dtype."""
         moved = rows if self.rank_transform is None else self.rank_transform.transform_rows(rows)
-        return add_null_codes(moved, self.can_miss)
+        if not any(self.atoms):
+            return add_null_codes(moved, self.can_miss)
+        told = self.can_miss | np.array([len(places) > 0 for places in self.atoms])
+        # By the numbers as they were: a transform may move two of them onto one.
+        return _add_codes(moved, find_states(rows.numbers, self.atoms), told)
 
 
 def add_null_codes(rows: Records, can_miss: NDArray[np.bool_]) -> Records:
     """Return rows with an extra code for each number that may be null: 1 where it is, else 0."""
     if not can_miss.any():
         return rows
-    missing = np.isnan(rows.numbers)
+    return _add_codes(rows, np.isnan(rows.numbers), can_miss)
+
+
+def _add_codes(rows: Records, states: NDArray[Any], told: NDArray[np.bool_]) -> Records:
+    """Return rows with the states of some numbers as codes."""
     # Rows are compared bit by bit, and there are many NaNs: use one.
-    numbers = np.where(missing, rows.numbers.dtype.type(np.nan), rows.numbers)
-    return Records(numbers, np.hstack([rows.codes, missing[:, can_miss].astype(rows.codes.dtype)]))
+    numbers = np.where(np.isnan(rows.numbers), rows.numbers.dtype.type(np.nan), rows.numbers)
+    return Records(numbers, np.hstack([rows.codes, states[:, told].astype(rows.codes.dtype)]))

@@ -13,7 +13,6 @@ Privacy: the position of a number depends on it and on the schema, and on no oth
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,7 +56,7 @@ class LogScale:
 
     def transform_values(self, values: Floats) -> Floats:
         """Return the positions of numbers within the bounds."""
-        positions = np.log1p((values - self.low) / self.low) / self._length
+        positions = self._apply_log(values) / self._length
         return np.clip(positions if self.low > 0 else 1 - positions, 0.0, 1.0)
 
     def inverse_transform(self, positions: Floats) -> Floats:
@@ -68,7 +67,13 @@ class LogScale:
 
     @property
     def _length(self) -> float:
-        return math.log1p((self.high - self.low) / self.low)
+        # By the function that values go through: `math.log1p` may differ in the last digit, and the
+        # bound would not be at the end of the scale.
+        return float(self._apply_log(np.array([self.high]))[0])
+
+    def _apply_log(self, values: Floats) -> Floats:
+        ratios: Floats = np.log1p((values - self.low) / self.low)
+        return ratios
 
 
 @dataclass(frozen=True)

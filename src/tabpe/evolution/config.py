@@ -33,7 +33,10 @@ MOST_TILTED = 200
 COLUMNS = "1-way marginals"
 PAIRS = "2-way marginals"
 # The setting that is the share of the budget of each.
-SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs"}
+CERTAINTY, SEARCH = "how sure labels are", "search for piles"
+SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs", CERTAINTY: "calibration", SEARCH: "search"}
+TEACHER_COUNT, LOOKS = 2, 3
+FITTED, CALIBRATED = LABELS = "fitted", "calibrated"
 VOTES_OR_TABLES = "votes, or 1-way marginals"
 # In so many columns all rows are about equally far from each other, and votes may carry no
 # information: after a trial of some rounds the rest of the budget can go to 1-way marginals.
@@ -61,7 +64,7 @@ class QueryPlan:
 
     @property
     def histograms(self) -> int:
-        """The number of histograms, in each of which a row counts once."""
+        """The number of histograms, each of sensitivity 1."""
         return sum(part.times for part in (*self.first, *self.rest))
 
     def get_votes_name(self, index: int) -> str:
@@ -205,8 +208,19 @@ class Posterior:
             with the number of classes.
         sweeps: Sweeps of the fit in each round.
         last_sweeps: Sweeps of the last fit.
+        spikes: Whether values at which numbers pile up are searched for among public points: the
+            bounds of a column, zero and round values. Declared special values need no search.
+        search: The share of a search for piles at other values, with `spikes` alone; 0 for none.
+        adaptive_bins: Whether columns are counted by class in bins of about equal mass, by what the
+            counts of all rows say.
         sharpness: The power of the share of a row's class among its nearest rows that multiplies
             its weight at the end, against the blur that noise puts on labels; 0 for none.
+        move_copies: Whether the numbers of rows that repeat another are moved a little at the end,
+            within the cells of the 1-way marginals.
+        labels: `fitted`: rows have the labels that their weights were fitted with. `calibrated`:
+            labels are drawn by a predictor that a noisy histogram calibrates, so that they are as
+            certain as real ones; then none are sharpened.
+        calibration: The share of such histograms, of two predictors of which the better is kept.
 
     Example:
         >>> PRESETS["best"].plan_queries(columns=3, classes=2).histograms
@@ -228,16 +242,25 @@ class Posterior:
     sweeps: int = 10
     last_sweeps: int = 30
     sharpness: float = 1.0
+    spikes: bool = False
+    adaptive_bins: bool = False
+    search: float = 0.0
+    move_copies: bool = False
+    labels: str = FITTED
+    calibration: float = 0.03
 
     def __post_init__(self) -> None:
         validation.check_integer("rounds", self.rounds, least=0)
         _check_votes(self.votes)
         validation.check_real("tables", self.tables, above=0, below=1)
         validation.check_real("pairs", self.pairs, above=0, below=1, least=True)
-        if self.rounds and self.tables + self.pairs >= 1:
+        labels = self.calibration if self.labels == CALIBRATED else 0.0
+        if self.rounds and self.tables + self.pairs + labels + self.search >= 1:
+            more = f", calibration={labels:g}" if labels else ""
+            more += f", search={self.search:g}" if self.search else ""
             raise ParameterError(
-                f"tables={self.tables:g}, pairs={self.pairs:g}: all of the budget: nothing is left "
-                f"for the votes. Make one of them smaller, or set rounds=0 for no votes."
+                f"tables={self.tables:g}, pairs={self.pairs:g}{more}: all of the budget: nothing "
+                f"is left for the votes. Make one of them smaller, or set rounds=0 for no votes."
             )
         _check_tables(self.tables, self.by_rank)
         for name in ("candidates", "pool"):
@@ -252,6 +275,13 @@ class Posterior:
         validation.check_integer("sweeps", self.sweeps, least=1)
         validation.check_integer("last_sweeps", self.last_sweeps, least=1)
         validation.check_real("sharpness", self.sharpness, above=0, least=True)
+        for name in ("spikes", "adaptive_bins", "move_copies"):
+            _check_flag(name, getattr(self, name))
+        validation.check_real("search", self.search, above=0, below=1, least=True)
+        if self.search and not self.spikes:
+            raise ParameterError(f"search={self.search:g}: set spikes=True for a search for piles.")
+        validation.check_one_of("labels", self.labels, list(LABELS))
+        validation.check_real("calibration", self.calibration, above=0, below=1)
 
     def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:
         """Return the queries about a table with so many columns besides the label.
@@ -265,17 +295,28 @@ class Posterior:
             raise ParameterError("rounds=0: a label alone has no marginals. Ask for votes.")
         share = self.pairs if 2 * listed >= columns and columns < WIDE else 0.0
         pairs = plan_two_way_marginals(share, columns)
+        # Where there are no classes, the second counts are of all rows again.
+        singles = plan_one_way_marginals(self.tables, columns, max(classes, 1 + self.is_two_stage))
         if not self.rounds:
             whole = self.tables + sum(part.share for part in pairs)
-            singles = plan_one_way_marginals(self.tables, columns, classes)
             return QueryPlan((), scale_shares((*singles, *pairs), 1 / whole))
-        tables = (*plan_one_way_marginals(self.tables, columns, classes), *pairs)
+        calibrates = self.labels == CALIBRATED and classes > 1
+        labels = (BudgetShare(CERTAINTY, self.calibration, TEACHER_COUNT),) if calibrates else ()
+        # A column is looked at in so many steps.
+        looks = LOOKS * (columns - listed)
+        search = (BudgetShare(SEARCH, self.search, looks),) if self.search and looks else ()
+        tables = (*singles, *pairs, *search, *labels)
         later = (self.rounds - TRIAL) * self.votes
         if columns < WIDE or later < 1:
             return QueryPlan(tables, (BudgetShare(VOTES, 1.0, self.rounds * self.votes),))
         repeats = math.ceil(tables[0].times / later)
         times = self.rounds * self.votes * repeats
         return QueryPlan(tables, (BudgetShare(VOTES_OR_TABLES, 1.0, times),), repeats, TRIAL)
+
+    @property
+    def is_two_stage(self) -> bool:
+        """Whether the cells of the marginals by class follow from those of all rows."""
+        return self.spikes or self.adaptive_bins
 
     @property
     def needs_rows(self) -> bool:
@@ -399,6 +440,11 @@ def _accept_weight(strategy: Strategy) -> None:
         _accept_extension(strategy, "category_weight", ())
     else:
         validation.check_real("category_weight", given, above=0)
+
+
+def _check_flag(name: str, given: Any) -> None:
+    if not isinstance(given, bool):
+        raise ParameterError(f"{name}={given!r}: expected true or false.")
 
 
 def _check_votes(votes: int) -> None:

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabpe.backends import native
+from tabpe import native
 from tabpe.backends.nearest import LAYOUT, build_index
 from tabpe.encoding import Records
 from tabpe.evolution.marginal_prior import NoisyMarginal

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encoding import Encoder, Records, RecordSpace
+from tabpe.encoding.atoms import Atoms, find_states, list_public_numbers
 from tabpe.encoding.marginals import ListAxis, Marginal, NumberAxis, build_axis, build_class_axis
 from tabpe.encoding.records import Codes, RankTransform
 from tabpe.schema.schema import RARE
@@ -64,7 +65,9 @@ class MarginalBins:
         return [Marginal((self.classes, axis)) for axis in self.coarse]
 
 
-def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) -> MarginalBins:
+def choose_bins(
+    encoder: Encoder, rows: float, sigma: float, *, by_class: bool, spikes: bool = False
+) -> MarginalBins:
     """Return cells with more rows than noise on average, by public and noisy facts alone.
 
     Args:
@@ -72,6 +75,7 @@ def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) 
         rows: The number of rows, declared or noisy.
         sigma: The noise on each cell.
         by_class: Whether columns are counted by class as well.
+        spikes: Whether public points, at which numbers may pile up, have cells of their own.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer, Schema
@@ -84,17 +88,36 @@ def choose_bins(encoder: Encoder, rows: float, sigma: float, *, by_class: bool) 
     most = _limit_cells(above_noise, _FEWEST)
     most_by_class = _limit_cells(above_noise / encoder.class_count, _FEWEST_BY_CLASS)
     names = [column.name for column in (*encoder.numeric, *encoder.categorical)]
-    fine = tuple(build_axis(encoder, name, max_bins=most) for name in names)
-    groups = tuple(_group_cells(axis, most_by_class) for axis in fine)
+    fine = tuple(
+        _add_atoms(build_axis(encoder, name, max_bins=most), encoder, spikes=spikes)
+        for name in names
+    )
+    groups = tuple(group_cells(axis, most_by_class) for axis in fine)
     return MarginalBins(
         fine,
-        tuple(map(_coarsen_axis, fine, groups)),
+        tuple(map(coarsen_axis, fine, groups)),
         groups,
         build_class_axis(encoder) if by_class else None,
     )
 
 
-def choose_pairs(bins: MarginalBins, rows: float, sigma: float) -> list[Marginal]:
+def _add_atoms(
+    axis: NumberAxis | ListAxis, encoder: Encoder, *, spikes: bool
+) -> NumberAxis | ListAxis:
+    """Return an axis with a cell for each special value, and each public point if searched for."""
+    if isinstance(axis, ListAxis) or axis.name in encoder.schema.labels:
+        return axis
+    places = set(encoder.atoms[axis.index])
+    # With a cell for each value, a pile needs no search.
+    if spikes and not 0 < encoder.space.steps[axis.index] < axis.bins:
+        points = list_public_numbers(encoder.schema[axis.name])
+        places |= set(encoder.locate_numbers(axis.name, points))
+    return replace(axis, atoms=tuple(sorted(places)))
+
+
+def choose_pairs(
+    bins: MarginalBins, rows: float, sigma: float, *, shares: Sequence[Floats] | None = None
+) -> list[Marginal]:
     """Return the 2-way marginal of each pair of columns, in cells with more rows than noise.
 
     Listed values keep their cells, unless there are very many; bins of numbers are merged where
@@ -104,6 +127,8 @@ def choose_pairs(bins: MarginalBins, rows: float, sigma: float) -> list[Marginal
         bins: How single columns are counted.
         rows: The number of rows, declared or noisy.
         sigma: The noise on each cell.
+        shares: The shares of the fine cells of each column, to merge bins until each has about as
+            many rows as any other; None to merge as many bins everywhere.
 
     Example:
         >>> from tabpe.schema import Boolean, Integer, Schema
@@ -114,15 +139,19 @@ def choose_pairs(bins: MarginalBins, rows: float, sigma: float) -> list[Marginal
         (2, 10, 10)
     """
     most = int(min(max(rows / (ABOVE_NOISE * sigma), FEWEST_OF_PAIR), MOST_OF_PAIR))
-    return [_make_pair(*pair, bins.classes, most) for pair in combinations(bins.fine, 2)]
+    given = [None] * len(bins.fine) if shares is None else shares
+    sides = list(zip(bins.fine, given, strict=True))
+    return [_make_pair(*pair, bins.classes, most) for pair in combinations(sides, 2)]
 
 
-def _make_pair(
-    one: NumberAxis | ListAxis, other: NumberAxis | ListAxis, classes: ListAxis | None, most: int
-) -> Marginal:
+Side = tuple[NumberAxis | ListAxis, NDArray[np.float64] | None]
+
+
+def _make_pair(first: Side, second: Side, classes: ListAxis | None, most: int) -> Marginal:
+    one, other = first[0], second[0]
     if one.size * other.size > most:
         even = isqrt(most)
-        sides = _coarsen_side(one, other, even, most), _coarsen_side(other, one, even, most)
+        sides = _coarsen_side(*first, other, even, most), _coarsen_side(*second, one, even, most)
     else:
         sides = one, other
     pair = Marginal(sides)
@@ -132,26 +161,44 @@ def _make_pair(
 
 
 def _coarsen_side(
-    axis: NumberAxis | ListAxis, other: NumberAxis | ListAxis, even: int, most: int
+    axis: NumberAxis | ListAxis,
+    shares: NDArray[np.float64] | None,
+    other: NumberAxis | ListAxis,
+    even: int,
+    most: int,
 ) -> NumberAxis | ListAxis:
     """Return an axis with fewer bins: what the listed values of the other leave, or the root."""
     if isinstance(axis, ListAxis):
-        return _coarsen_axis(axis, _group_values(axis, MOST_LISTED))
+        return coarsen_axis(axis, _group_values(axis, MOST_LISTED))
     left = most // other.size if isinstance(other, ListAxis) else even
-    return _coarsen_axis(axis, _group_cells(axis, max(left, _FEWEST)))
+    wanted = max(left, _FEWEST)
+    if shares is None:
+        return coarsen_axis(axis, group_cells(axis, wanted))
+    return coarsen_axis(axis, _group_by_mass(axis, shares, wanted))
+
+
+def _group_by_mass(axis: NumberAxis, shares: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the coarse cell of each cell: adjacent bins are merged to about equal mass."""
+    held = shares[: axis.bins]
+    middle = (np.cumsum(held) - held / 2) / max(float(held.sum()), np.finfo(np.float64).tiny)
+    joined = np.unique(np.minimum((middle * most).astype(np.int64), most - 1), return_inverse=True)
+    return np.append(joined[1], joined[0].size + np.arange(axis.size - axis.bins))
 
 
 def _limit_cells(cells: float, fewest: int) -> int:
     return int(min(MOST_BINS, max(fewest, cells)))
 
 
-def _group_cells(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
-    """Return the coarse cell of each cell: adjacent bins are merged, as are very many values."""
+def group_cells(axis: NumberAxis | ListAxis, most: int) -> NDArray[np.int64]:
+    """Return the coarse cell of each cell: adjacent bins are merged, as are very many values.
+
+    Nulls and atoms keep their cells.
+    """
     if isinstance(axis, ListAxis):
         return _group_values(axis, MOST_LISTED_BY_CLASS)
     coarse = min(axis.bins, most)
     joined = np.arange(axis.bins) * coarse // axis.bins
-    return np.append(joined, coarse) if axis.nullable else joined
+    return np.append(joined, coarse + np.arange(axis.size - axis.bins))
 
 
 def _group_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
@@ -159,7 +206,8 @@ def _group_values(axis: ListAxis, most: int) -> NDArray[np.int64]:
     return np.arange(axis.size) * min(axis.size, most) // axis.size
 
 
-def _coarsen_axis(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
+def coarsen_axis(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> NumberAxis | ListAxis:
+    """Return an axis whose cells are joined by group; groups of bins rise by one at most."""
     if isinstance(axis, ListAxis):
         return replace(axis, groups=tuple(groups.tolist()))
     begins = np.flatnonzero(np.diff(groups[: axis.bins])) + 1
@@ -170,6 +218,7 @@ def _coarsen_axis(axis: NumberAxis | ListAxis, groups: NDArray[np.int64]) -> Num
         tuple(cuts[begins - 1].tolist()),
         (axis.edges[0], *edges[begins].tolist(), axis.edges[-1]),
         axis.nullable,
+        axis.atoms,
     )
 
 
@@ -251,6 +300,12 @@ class MarginalPrior:
         return self.columns[: len(self.spaces[0].low)]
 
     @cached_property
+    def atoms(self) -> Atoms:
+        """The numbers of each column at which rows pile up; empty for none."""
+        found = tuple(c.axis.atoms if isinstance(c.axis, NumberAxis) else () for c in self.numbers)
+        return found if any(found) else ()
+
+    @cached_property
     def codes(self) -> tuple[ColumnPrior, ...]:
         """The columns of listed values."""
         return self.columns[len(self.spaces[0].low) :]
@@ -262,13 +317,33 @@ class MarginalPrior:
     def draw_numbers(self, classes: Whole, rng: np.random.Generator) -> Floats:
         """Return numbers for each class given; NaN for a null."""
         numbers = np.empty((len(classes), len(self.numbers)))
+        cells = np.empty(numbers.shape, dtype=np.int64)
         for index, column in enumerate(self.numbers):
             ends = _find_cell_ends(column.axis, self.spaces[0].steps[index])
-            cells = _draw_cells(column, classes, rng)
-            bins = np.minimum(cells, len(ends) - 2)
-            drawn = ends[bins] + rng.random(len(cells)) * np.diff(ends)[bins]
-            numbers[:, index] = np.where(cells == bins, drawn, np.nan)
-        return self.project_numbers(numbers, classes)
+            cells[:, index] = mine = _draw_cells(column, classes, rng)
+            bins = np.minimum(mine, len(ends) - 2)
+            drawn = ends[bins] + rng.random(len(mine)) * np.diff(ends)[bins]
+            numbers[:, index] = np.where(mine == bins, drawn, np.nan)
+        numbers = self.project_numbers(numbers, classes)
+        return self._put_atoms(numbers, cells) if self.atoms else numbers
+
+    def _put_atoms(self, numbers: Floats, cells: Whole) -> Floats:
+        """Return numbers with those at atoms that were drawn so, and with no others there."""
+        steps, drawn_to = self.spaces[0].steps, find_states(numbers, self.atoms) > 1
+        for index, column in enumerate(self.numbers):
+            places = np.array(self.atoms[index])
+            if not len(places):
+                continue
+            if steps[index]:
+                near = np.flatnonzero(drawn_to[:, index])
+                away = np.where(np.arange(len(near)) % 2, 1.0, -1.0)
+                away[numbers[near, index] + away / steps[index] > 1] = -1.0
+                away[numbers[near, index] + away / steps[index] < 0] = 1.0
+                numbers[near, index] += away / steps[index]
+                numbers[near, index] = np.rint(numbers[near, index] * steps[index]) / steps[index]
+            atom = cells[:, index] - (column.axis.size - len(places))
+            numbers[:, index] = np.where(atom >= 0, places[atom.clip(min=0)], numbers[:, index])
+        return numbers
 
     def draw_codes(self, classes: Whole, rng: np.random.Generator) -> Codes:
         """Return listed values for each class given."""
@@ -306,6 +381,7 @@ def build_marginal_prior(
     sigma: float,
     *,
     rare: Sequence[float] = (),
+    counts: Sequence[Floats] | None = None,
 ) -> MarginalPrior:
     """Return the prior that follows from 1-way marginals.
 
@@ -316,14 +392,17 @@ def build_marginal_prior(
         sizes: The declared or noisy number of rows of each class.
         sigma: The noise on each of them; 0 if they are declared.
         rare: The number of rows of each rare class that shares the last one, if any do.
+        counts: The counts of the fine cells of each column over all rows; None for those of the
+            marginals.
     """
     width = len(bins.fine)
-    overall, by_class = tables[:width], tables[width:]
+    overall = [table.counts for table in tables[:width]] if counts is None else counts
+    by_class = tables[width:] if bins.classes is not None else ()
     if sigma > 0:
         sizes = _refine_sizes(sizes, sigma, by_class)
     columns = []
     for index, fine in enumerate(bins.fine):
-        shares = _compute_shares(overall[index].counts, sizes.sum())
+        shares = _compute_shares(overall[index], sizes.sum())
         probabilities = np.tile(shares, (len(sizes), 1))
         if by_class:
             probabilities = _compute_class_shares(
@@ -387,6 +466,10 @@ def _restrict_to_space(probabilities: Floats, axis: NumberAxis, space: RecordSpa
     if axis.nullable:
         missing = space.missing[axis.index]
         reached = np.append(reached & (missing < 1), missing > 0)
+    atoms = np.array(axis.atoms)
+    reached = np.append(
+        reached, (atoms >= space.low[axis.index]) & (atoms <= space.high[axis.index])
+    )
     inside = np.where(reached, probabilities, 0.0)
     return inside / inside.sum() if inside.sum() > 0 else probabilities
 

@@ -5,6 +5,9 @@ is resampled by weight and mutated a little, and its weights are fitted to the v
 and to the marginals (`tabpe.evolution.evidence`). At the end labels are sharpened, and rows are
 drawn from the pool, at least `floor` of each class that has any.
 
+*Labels.* They are as fitted, and sharpened; or drawn anew by a calibrated predictor
+(`tabpe.evolution.calibrated_labels`).
+
 *Sharpening.* Every class of a pool is fitted to noisy votes of its own, so noise puts some weight
 of each class where rows are of others. A row among rows of its class is more likely right than one
 among others; so the weight of a row is multiplied by the share that its class has among its nearest
@@ -29,6 +32,17 @@ from numpy.typing import NDArray
 
 from tabpe.backends.nearest import build_index, find_first_equals
 from tabpe.encoding import Records
+from tabpe.encoding.marginals import Marginal
+from tabpe.evolution.calibrated_labels import (
+    TEACHER_DRAWS,
+    TEACHERS,
+    CalibrationQuery,
+    build_calibration_axis,
+    count_right,
+    draw_labels,
+    fit_calibration,
+    train_teacher,
+)
 from tabpe.evolution.config import Posterior, get_category_weight
 from tabpe.evolution.evidence import (
     CellCounts,
@@ -43,6 +57,7 @@ from tabpe.evolution.extensions import RoundObserver, ignore_round
 from tabpe.evolution.marginal_prior import MarginalPrior
 from tabpe.evolution.private_evolution import (
     EvolutionResult,
+    SamplingPool,
     VoteQuery,
     apportion_with_floor,
     draw_systematic,
@@ -233,6 +248,7 @@ def fit_posterior(
     jobs: int = 1,
     on_round: Callable[[int], None] = lambda _: None,
     observe: RoundObserver = ignore_round,
+    calibrate: CalibrationQuery | None = None,
 ) -> EvolutionResult:
     """Fit a pool of rows to noisy votes and marginals, and draw rows from it.
 
@@ -251,6 +267,7 @@ def fit_posterior(
         jobs: Threads that search the nearest candidates; rows are the same for any number.
         on_round: Called with the number of rounds done, before each round.
         observe: Called with the pool, after each round.
+        calibrate: Returns noisy histograms of how sure labels are; None to keep labels as fitted.
     """
     proposal = replace(proposal, prior=lift_small_classes(proposal.prior, extent.pool, floor))
     pool = _make_first_pool(proposal, config, extent, _make_generator(seed, 0))
@@ -278,10 +295,18 @@ def fit_posterior(
         pool = _fit_pool(pool, proposal.prior, config, extent, last=index + 1 == config.rounds)
         observe(pool.rows.plain, pool.rows.classes, pool.weights, history[-1])
     rng = _make_generator(seed, config.rounds + 1)
-    pool = _sharpen_labels(pool, proposal.prior, config, extent, rng, jobs=jobs)
+    if calibrate is None:
+        pool = _sharpen_labels(pool, proposal.prior, config, extent, rng, jobs=jobs)
+    else:
+        pool = _calibrate_labels(pool, proposal.prior, config, extent, rng, calibrate=calibrate)
     chosen = _draw_output(pool, proposal.prior, extent.rows, floor, rng)
+    drawn = pool.rows.take(chosen)
+    if config.move_copies:
+        drawn = _move_copies(drawn, chosen, proposal, config, rng)
     return EvolutionResult(
-        _group_by_class(pool.rows.take(chosen), len(proposal.prior.sizes)), history
+        _group_by_class(drawn, len(proposal.prior.sizes)),
+        history,
+        pool=SamplingPool(pool.rows.plain, pool.rows.classes, pool.weights),
     )
 
 
@@ -293,12 +318,12 @@ def votes_help(history: Sequence[Mapping[str, Any]]) -> bool:
     for others: the residual stays.
 
     Example:
-        >>> votes_help([{"surprise": 5.2}, {"surprise": 3.8}])
+        >>> votes_help([{"residual": 5.2}, {"residual": 3.8}])
         True
-        >>> votes_help([{"surprise": 42.0}, {"surprise": 60.0}])
+        >>> votes_help([{"residual": 42.0}, {"residual": 60.0}])
         False
     """
-    first, last = history[0]["surprise"], history[-1]["surprise"]
+    first, last = history[0]["residual"], history[-1]["residual"]
     return bool(last < RESIDUAL_DROP * first or last < HIGH_RESIDUAL)
 
 
@@ -343,6 +368,21 @@ def _draw_output(
     return np.concatenate(
         [a + draw_systematic(pool.weights[a:b], rows, rng) for a, b, rows in parts]
     )
+
+
+def _move_copies(
+    rows: PoolRows,
+    chosen: Whole,
+    proposal: MarginalProposal,
+    config: Posterior,
+    rng: np.random.Generator,
+) -> PoolRows:
+    """Return drawn rows; of those that were drawn several times, all but one are moved a little."""
+    copies = np.flatnonzero(np.append(False, chosen[1:] == chosen[:-1]))
+    moved = proposal.move_numbers(
+        rows.plain.take(copies), rows.classes[copies], config.mutation_final, rng
+    )
+    return PoolRows(_replace_rows(rows.plain, copies, moved), rows.in_voting_space, rows.classes)
 
 
 def _draw_candidates(
@@ -441,6 +481,38 @@ def _sharpen_labels(
     return _reweigh_pool(pool, sharper, tables, prior, pull=pull, sweeps=config.sweeps)
 
 
+def _calibrate_labels(
+    pool: WeightedPool,
+    prior: MarginalPrior,
+    config: Posterior,
+    extent: PopulationSizes,
+    rng: np.random.Generator,
+    *,
+    calibrate: CalibrationQuery,
+) -> WeightedPool:
+    """Draw the label of each row by a calibrated predictor, and fit weights to the marginals."""
+    classes = len(prior.sizes)
+    drawn = draw_systematic(pool.weights, TEACHER_DRAWS, rng)
+    sample, seed = pool.rows.plain.take(drawn), int(rng.integers(2**31))
+    teachers = [train_teacher(pool.rows, drawn, classes, seed=seed, kind=kind) for kind in TEACHERS]
+    axes = [build_calibration_axis(teacher, sample, classes) for teacher in teachers]
+    found = calibrate([Marginal((axis,)) for axis in axes])
+    axis, measured = max(zip(axes, found, strict=True), key=lambda pair: count_right(*pair))
+    calibration = fit_calibration(axis, measured, axis.teacher(sample), prior.sizes)
+    labels = draw_labels(calibration.apply(axis.teacher(pool.rows.plain)), rng)
+    order = np.argsort(labels, kind="stable")
+    rows = PoolRows(
+        pool.rows.plain.take(order), pool.rows.in_voting_space.take(order), labels[order]
+    )
+    tables = Evidence.from_rows(rows, [build_table_evidence(table) for table in prior.tables])
+    weights = _scale_to_sizes(pool.weights[order], rows.classes, prior.sizes)
+    pull = _compute_pull(prior, config, extent)
+    relabelled = WeightedPool(rows, weights, tables)
+    return _reweigh_pool(
+        relabelled, weights, tables.counted, prior, pull=pull, sweeps=config.sweeps
+    )
+
+
 def _reweigh_pool(
     pool: WeightedPool,
     weights: Floats,
@@ -500,7 +572,7 @@ def _make_record(
         "population": sum(map(len, candidates)),
         "noisy_votes_total": round(int(noisy.sum()) / measured.scale),
         "noisy_votes_largest": round(int(noisy.max(initial=0)) / measured.scale),
-        "surprise": residual,
+        "residual": residual,
     }
 
 

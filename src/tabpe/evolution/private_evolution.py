@@ -135,6 +135,35 @@ VoteQuery = Callable[[Sequence[Records], int], NoisyCounts]
 
 
 @dataclass(frozen=True, eq=False)
+class SamplingPool:
+    """Rows that represent the table, from which more rows can be drawn; all of it is public.
+
+    Args:
+        rows: The rows.
+        classes: The class of each.
+        weights: How likely each is drawn, in proportion.
+    """
+
+    rows: Records
+    classes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def draw_rows(
+        self, size: int, shares: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the indices of `size` rows, drawn by weight, in random order.
+
+        Args:
+            size: How many.
+            shares: How likely a row of each class is, in proportion; 0 for none.
+            rng: Source of randomness.
+        """
+        totals = np.bincount(self.classes, self.weights, minlength=len(shares))
+        scale = np.divide(shares, totals, out=np.zeros(len(shares)), where=totals > 0)
+        return rng.permutation(draw_systematic(self.weights * scale[self.classes], size, rng))
+
+
+@dataclass(frozen=True, eq=False)
 class EvolutionResult:
     """The result of an evolution.
 
@@ -142,11 +171,13 @@ class EvolutionResult:
         classes: The synthetic rows of each class.
         history: A record of each round; public and noisy quantities only.
         votes_help: Whether votes carry information about the rows; if not, there are no rows.
+        pool: What the rows were drawn from, if they were.
     """
 
     classes: list[Records]
     history: list[dict[str, Any]]
     votes_help: bool = True
+    pool: SamplingPool | None = None
 
 
 def evolve(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe.encoding import Records, RecordSpace, VotingSpace
+from tabpe.encoding.atoms import Atoms, find_states
 from tabpe.encoding.records import Codes, Floats, RankTransform, draw_uniform_records
 from tabpe.evolution.config import Evolution
 from tabpe.evolution.constraint_repair import ConstraintSet
@@ -60,35 +61,59 @@ def random_walk(
     moves = draw_steps(rows.numbers.shape, step, rng)
     moved = space.project(rows.numbers + moves * (rate * (space.high - space.low)))
     codes = _redraw_codes(rows, space, rate, rng)
-    if space.can_miss.any():
+    if space.can_miss.any() or any(space.atoms):
         fresh = draw_uniform_records(space, len(rows), rng).numbers
-        moved = redraw_nulls(moved, fresh, rate, rng)
+        moved = redraw_states(
+            _keep_atoms(moved, rows.numbers, space.atoms), fresh, rate, rng, atoms=space.atoms
+        )
     return Records(moved, codes)
 
 
-def redraw_nulls(
-    numbers: NDArray[np.float64], fresh: Floats, rate: float, rng: np.random.Generator
+def redraw_states(
+    numbers: NDArray[np.float64],
+    fresh: Floats,
+    rate: float,
+    rng: np.random.Generator,
+    *,
+    atoms: Atoms = (),
 ) -> NDArray[np.float64]:
-    """Return numbers of which each became null, or ceased to be, with probability `rate`.
+    """Return numbers of which each became null or an atom, or ceased to be, at a rate.
 
     Args:
         numbers: The numbers; NaN for null.
-        fresh: Replacements, which are null as often as numbers are.
+        fresh: Replacements, which are null, or at an atom, as often as numbers are.
         rate: The probability of a redraw.
         rng: Source of randomness.
+        atoms: The atoms of each column.
 
     Example:
         >>> before, fresh = np.array([[np.nan, 0.5, 0.1]]), np.array([[0.2, 0.3, np.nan]])
-        >>> redraw_nulls(before, fresh, 1.0, np.random.default_rng(0))
+        >>> redraw_states(before, fresh, 1.0, np.random.default_rng(0))
         array([[0.2, 0.5, nan]])
     """
     redrawn = rng.random(numbers.shape) < rate
-    return np.where(redrawn & (np.isnan(numbers) | np.isnan(fresh)), fresh, numbers)
+    told = (find_states(numbers, atoms) > 0) | (find_states(fresh, atoms) > 0)
+    return np.where(redrawn & told, fresh, numbers)
+
+
+def _keep_atoms(moved: Floats, before: Floats, atoms: Atoms) -> NDArray[np.float64]:
+    """Return moved numbers; none leaves an atom by a step, and none comes to one."""
+    if not any(atoms):
+        return moved.astype(np.float64, copy=False)
+    kept = (find_states(before, atoms) > 1) | (find_states(moved, atoms) > 1)
+    return np.where(kept, before, moved)
 
 
 def draw_steps(shape: tuple[int, ...], step: str, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return steps of length one: normal, or uniform up to one."""
     return rng.standard_normal(shape) if step == "gaussian" else rng.uniform(-1, 1, shape)
+
+
+def _reflect(values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return values mirrored at the ends of their intervals; in the middle if still outside."""
+    mirrored = np.where(values < low, 2 * low - values, values)
+    mirrored = np.where(mirrored > high, 2 * high - mirrored, mirrored)
+    return np.where(mirrored < low, (low + high) / 2, mirrored)
 
 
 def cross_and_mutate(
@@ -162,7 +187,7 @@ class UniformProposal:
     @cached_property
     def voting_space(self) -> VotingSpace:
         """The space in which candidates are voted on."""
-        return VotingSpace(find_nullable(self.spaces))
+        return VotingSpace(find_nullable(self.spaces), atoms=self.spaces[0].atoms)
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return initial rows."""
@@ -194,7 +219,7 @@ class MarginalProposal:
     @cached_property
     def voting_space(self) -> VotingSpace:
         """The space in which candidates are voted on."""
-        return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform)
+        return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform, self.prior.atoms)
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return initial rows."""
@@ -227,10 +252,35 @@ class MarginalProposal:
         redrawn = rng.random(rows.codes.shape) < rate
         codes = np.where(redrawn, self.prior.draw_codes(classes, rng), rows.codes)
         numbers = self.prior.project_numbers(moved, classes)
-        if self.voting_space.can_miss.any():
-            fresh = self.prior.draw_numbers(classes, rng)
-            numbers = redraw_nulls(numbers, fresh, rate, rng)
+        if self.voting_space.can_miss.any() or any(self.prior.atoms):
+            fresh, atoms = self.prior.draw_numbers(classes, rng), self.prior.atoms
+            numbers = _keep_atoms(numbers, rows.numbers, atoms)
+            numbers = redraw_states(numbers, fresh, rate, rng, atoms=atoms)
         return Records(numbers, codes)
+
+    def move_numbers(
+        self,
+        rows: Records,
+        classes: Whole,
+        rate: float,
+        rng: np.random.Generator,
+    ) -> Records:
+        """Move each number by a step of `rate` within its cell of the 1-way marginals.
+
+        Nulls and atoms stay, and so do marginals.
+        """
+        spread = self.rank_transform.transform_rows(rows).numbers
+        moved = spread + rate * draw_steps(spread.shape, "gaussian", rng)
+        cells = [column.axis.find_cells(rows, classes) for column in self.prior.numbers]
+        for index, ends in enumerate(self.rank_transform.positions):
+            own = cells[index].clip(max=len(ends) - 2)
+            moved[:, index] = _reflect(moved[:, index], ends[own], ends[own + 1])
+        numbers = self.prior.spaces[0].project(self.rank_transform.inverse_transform(moved))
+        after = Records(_keep_atoms(numbers, rows.numbers, self.prior.atoms), rows.codes)
+        for index, column in enumerate(self.prior.numbers):
+            left = column.axis.find_cells(after, classes) != cells[index]
+            after.numbers[left, index] = rows.numbers[left, index]
+        return after
 
     def to_voting_space(self, rows: Records) -> Records:
         """Return rows in the voting space, computed in float32 like private rows."""
@@ -295,6 +345,13 @@ class ConstrainedMarginalProposal(MarginalProposal):
     ) -> Records:
         """Move each number by a step of `rate`, and redraw each category with that probability."""
         moved = super().mutate_rows(rows, classes, rate, rng, step=step)
+        return self.constraints.repair_or_revert(moved, rows, classes, rng)
+
+    def move_numbers(
+        self, rows: Records, classes: Whole, rate: float, rng: np.random.Generator
+    ) -> Records:
+        """Move each number by a step of `rate` within its cell of the 1-way marginals."""
+        moved = super().move_numbers(rows, classes, rate, rng)
         return self.constraints.repair_or_revert(moved, rows, classes, rng)
 
 

@@ -15,6 +15,7 @@ import enum
 import itertools
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -55,7 +56,9 @@ def find_reach_fault(low: int, high: int) -> tuple[str, int, str] | None:
 LINEAR, LOG, QUANTILE = SCALES = "linear", "log", "quantile"
 FEWEST_QUANTILES = 4
 MOST_QUANTILES = 257
-# On a nonlinear scale adjacent grid values must stay distinct as floats, and invert exactly.
+MOST_SPECIAL = 16
+# On a nonlinear scale adjacent grid values must stay distinct as floats, and invert exactly. With
+# more steps, whole numbers are refused, and decimals have no grid.
 MOST_BENT_STEPS = 2**40
 
 _LEAST_SCALED = 1e-300
@@ -119,7 +122,7 @@ def add_scale(scale: str, plain: dict[str, Any]) -> dict[str, Any]:
     """
     if scale == LINEAR:
         return plain
-    after = ("quantiles", "format", "source", "estimated")
+    after = ("quantiles", "special", "format", "source", "estimated")
     early = {key: value for key, value in plain.items() if key not in after}
     return {**early, "scale": scale, **{key: plain[key] for key in after if key in plain}}
 
@@ -411,6 +414,7 @@ class Integer(Column):
         scale: Which values are close to each other: `linear`, `log` or `quantile`.
         quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
             into equal parts.
+        special: Values at which very many rows pile up, such as 0 or a cap.
         format: How the table writes 1234.56, if not as in Python: `1.234,56 EUR`.
         source: Where the bounds and the quantiles come from.
 
@@ -425,10 +429,11 @@ class Integer(Column):
     max: int
     scale: str = field(default=LINEAR, kw_only=True)
     quantiles: tuple[int, ...] | None = field(default=None, kw_only=True)
+    special: tuple[int, ...] | None = field(default=None, kw_only=True)
     format: str | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "integer"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "quantiles", "format")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "quantiles", "special", "format")
     decimals: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
@@ -443,6 +448,7 @@ class Integer(Column):
         if fault is not None:
             raise make_field_error(self, *fault)
         _set_scale(self, whole=True)
+        _set_special(self, whole=True)
         _set_default(self)
         _check_number_format(self)
 
@@ -473,6 +479,7 @@ class Float(Column):
         scale: Which values are close to each other: `linear`, `log` or `quantile`.
         quantiles: For the scale `quantile`: increasing values from `min` to `max` that divide rows
             into equal parts.
+        special: Values at which very many rows pile up, such as 0 or a cap.
         format: How the table writes 1234.56, if not as in Python: `1.234,56 EUR`.
         source: Where the bounds and the quantiles come from.
 
@@ -486,10 +493,14 @@ class Float(Column):
     decimals: int | None = None
     scale: str = field(default=LINEAR, kw_only=True)
     quantiles: tuple[float, ...] | None = field(default=None, kw_only=True)
+    special: tuple[float, ...] | None = field(default=None, kw_only=True)
     format: str | None = field(default=None, kw_only=True)
 
     type_name: ClassVar[str] = "float"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "decimals", "quantiles", "format")
+    domain_fields: ClassVar[tuple[str, ...]] = (
+        *("min", "max", "decimals"),
+        *("quantiles", "special", "format"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -507,6 +518,7 @@ class Float(Column):
             )
         self._check_decimals()
         _set_scale(self, whole=False)
+        _set_special(self, whole=False)
         _set_default(self)
         _check_number_format(self)
 
@@ -535,10 +547,15 @@ class Float(Column):
 
     @property
     def steps(self) -> int:
-        """Number of steps of the last declared decimal from `min` to `max`; 0 if undeclared."""
+        """Number of steps of the last declared decimal from `min` to `max`; 0 if undeclared.
+
+        It is 0 as well if a nonlinear scale could not tell so many steps apart: decimals then only
+        say how values are written.
+        """
         if self.decimals is None:
             return 0
-        return round((self.max - self.min) * 10.0**self.decimals)
+        steps = round((self.max - self.min) * 10.0**self.decimals)
+        return 0 if self.scale != LINEAR and steps > MOST_BENT_STEPS else steps
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain values, with its scale if that is not linear."""
@@ -548,7 +565,7 @@ class Float(Column):
 def _format_field(value: Any) -> Any:
     """Return a field as plain values: lists for tuples, text for dates and times."""
     if isinstance(value, tuple):
-        return list(value)
+        return [_format_field(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
@@ -594,6 +611,39 @@ def _set_scale(column: Integer | Float, *, whole: bool) -> None:
     fault = find_scale_fault(column, estimated=column.source is Source.ESTIMATED)
     if fault is not None:
         raise make_field_error(column, *fault)
+
+
+def _set_special(column: Integer | Float, *, whole: bool) -> None:
+    if column.special is None:
+        return
+    kept = parse_quantiles(column.special, whole=whole)
+    if kept is None:
+        numbers = "whole numbers" if whole else "numbers"
+        raise make_field_error(column, "special", column.special, f"a list of {numbers}")
+    check_special(column, kept, [column.min <= one <= column.max for one in kept])
+    digits = column.decimals
+    if digits is not None and any(round(value, digits) != value for value in kept):
+        raise make_field_error(
+            column, "special", list(kept), f"at most {digits} decimals, as declared"
+        )
+    object.__setattr__(column, "special", tuple(sorted(kept)))
+
+
+def check_special(column: Column, values: Sequence[Any], inside: Sequence[bool]) -> None:
+    """Refuse special values that are outside of the bounds, repeated, or too many.
+
+    Args:
+        column: The column.
+        values: The special values.
+        inside: Whether each is within the bounds.
+    """
+    given = [_format_field(value) for value in values]
+    if not 0 < len(given) <= MOST_SPECIAL:
+        raise make_field_error(column, "special", given, f"1 to {MOST_SPECIAL} values")
+    if not all(inside):
+        raise make_field_error(column, "special", given, "values from min to max")
+    if len(set(given)) < len(given):
+        raise make_field_error(column, "special", given, "each value once")
 
 
 def _check_bounds(column: Column, low: float, high: float) -> None:

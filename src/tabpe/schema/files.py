@@ -24,6 +24,7 @@ COLUMN_TYPES: dict[str, type[Column]] = {
 }
 # Type names of other tools, and what to write instead.
 FOREIGN_TYPE_HINTS = {
+    "drop": "drop: true in the place of the type, to leave the column out",
     "text": "categorical with its values; free text can not be synthesised: leave it out",
     "string": "categorical with its values; free text can not be synthesised: leave it out",
     "timestamp": "datetime",

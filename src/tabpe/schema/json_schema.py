@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tabpe.schema.columns import SCALES, Column, Source
+from tabpe.schema.columns import MOST_SPECIAL, SCALES, Column, Source
 from tabpe.schema.dictionaries import DICTIONARIES
 from tabpe.schema.files import COLUMN_TYPES, list_required_fields
 from tabpe.schema.schema import MOST_CLASSES, MOST_RULES
@@ -32,6 +32,7 @@ _FIELDS: dict[str, Any] = {
     "decimals": {"type": "integer", "minimum": 0},
     "scale": {"enum": list(SCALES)},
     "quantiles": {"type": "array", "items": {"type": "number"}, "minItems": 1},
+    "special": {"type": "array", "items": _VALUE, "minItems": 1, "maxItems": MOST_SPECIAL},
     "resolution": {"enum": list(RESOLUTIONS)},
     "timezone": _TEXT,
     "format": _TEXT,

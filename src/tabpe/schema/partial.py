@@ -171,6 +171,11 @@ class PartialColumn:
             raise SchemaError(
                 f"column {self.name!r}: quantiles run from min to max: declare these as well."
             )
+        if fields.get("special") is not None and self.missing:
+            raise SchemaError(
+                f"column {self.name!r}: special values lie between its bounds: declare min and max "
+                f"as well."
+            )
         later = {"scale": QUANTILE} if self.missing[-1:] == ("quantiles",) else {}
         early = {name: value for name, value in fields.items() if name not in later}
         probe = kind(self.name, **{**early, "source": self.source})

@@ -316,6 +316,11 @@ class Schema:
                 raise SchemaError(f"{name} is for a numeric label; {self.label!r} is not one.")
         if isinstance(column, (Integer, Float)):
             self._check_cuts(column)
+            if column.special is not None:
+                raise SchemaError(
+                    f"column {label!r}: special={list(column.special)}: a numeric label has none: "
+                    f"begin a class at such a value (label_cuts)."
+                )
 
     def _check_cuts(self, column: Integer | Float) -> None:
         cuts = self.label_cuts or ()

@@ -224,6 +224,8 @@ class TableReading:
     Args:
         layout: The layout; None if it is not stated.
         rules: The rules of the columns that have some, by name.
+        names: The columns that are declared. A file whose rows name their columns, such as JSON
+            lines, has these and no others, whatever its rows say. If empty, the rows decide.
 
     Example:
         >>> reading = TableReading.from_columns(
@@ -235,20 +237,39 @@ class TableReading:
 
     layout: TableFormat | None = None
     rules: Mapping[str, CellRules] = dataclasses.field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def from_schema(cls, schema: ReadableSchema) -> TableReading:
-        """Return how a schema, with or without gaps, says that its table is read."""
-        return cls.from_columns(schema.columns, schema.format)
+    def from_schema(
+        cls, schema: ReadableSchema, *others: str | Iterable[str] | None
+    ) -> TableReading:
+        """Return how a schema, with or without gaps, says that its table is read.
+
+        Args:
+            schema: The schema.
+            others: Names of columns that are declared elsewhere, such as that of user ids.
+        """
+        return cls.from_columns(schema.columns, schema.format, *others)
 
     @classmethod
     def from_columns(
-        cls, columns: Iterable[Any], layout: TableFormat | None = None
+        cls,
+        columns: Iterable[Any],
+        layout: TableFormat | None = None,
+        *others: str | Iterable[str] | None,
     ) -> TableReading:
         """Return how the columns of a table are read, with or without gaps."""
+        columns = list(columns)
         usual = None if layout is None else layout.number_format
         rules = {column.name: _make_rules(column, usual) for column in columns}
-        return cls(layout, {name: rule for name, rule in rules.items() if rule != CellRules()})
+        names = [column.name for column in columns]
+        for other in others:
+            names += [other] if isinstance(other, str) else other or ()
+        return cls(
+            layout,
+            {name: rule for name, rule in rules.items() if rule != CellRules()},
+            tuple(dict.fromkeys(names)),
+        )
 
 
 def _make_rules(column: Any, usual: NumberFormat | None) -> CellRules:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from tabpe.errors import SchemaError, did_you_mean, shown
-from tabpe.schema.columns import EXACT_INTEGERS, Column, make_field_error
+from tabpe.schema.columns import EXACT_INTEGERS, Column, check_special, make_field_error
 
 T = TypeVar("T", dt.date, dt.datetime, dt.time)
 
@@ -28,7 +29,14 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Temporal(Column):
-    """A column of dates or times: a grid of equal steps from `min` to `max`."""
+    """A column of dates or times: a grid of equal steps from `min` to `max`.
+
+    Args:
+        name: Name of the column.
+        special: Values at which very many rows pile up, such as 1900-01-01.
+    """
+
+    special: tuple[Any, ...] | None = field(default=None, kw_only=True)
 
     @property
     def tick(self) -> int:
@@ -83,7 +91,12 @@ class Temporal(Column):
 
     def _parse_bound(self, parameter: str, kind: type[T]) -> T:
         """Convert a bound given as ISO text to a date or time, and set it."""
-        given = getattr(self, parameter)
+        parsed = self._parse_value(parameter, getattr(self, parameter), kind)
+        object.__setattr__(self, parameter, parsed)
+        return parsed
+
+    def _parse_value(self, parameter: str, given: Any, kind: type[T]) -> T:
+        """Return a value given as ISO text as a date or time."""
         parsed: Any = given
         if isinstance(given, str):
             try:
@@ -95,9 +108,23 @@ class Temporal(Column):
             raise make_field_error(
                 self, parameter, given, f"a {kind.__name__} such as {_EXAMPLES[kind]!r}"
             )
-        object.__setattr__(self, parameter, parsed)
         kept: T = parsed
         return kept
+
+    def _set_special(self, parse: Callable[[Any], Any]) -> None:
+        """Convert special values, given as ISO text, and set them; refuse any off the grid."""
+        given = self.special
+        if given is None:
+            return
+        if isinstance(given, str) or not isinstance(given, (list, tuple)):
+            raise make_field_error(self, "special", given, "a list of values")
+        kept = tuple(map(parse, given))
+        ticks = [self.ticks_of(one) for one in kept]
+        inside = [
+            self.first <= one <= self.last and not (one - self.first) % self.tick for one in ticks
+        ]
+        check_special(self, kept, inside)
+        object.__setattr__(self, "special", tuple(sorted(kept)))
 
     def _check_format(self, given: Any) -> None:
         if given is not None and (not isinstance(given, str) or "%" not in given):
@@ -116,6 +143,7 @@ class Date(Temporal):
         min: First day, as a date or as text: `2024-03-31`.
         max: Last day.
         format: The format of dates as text in the table, if not ISO: `%d.%m.%Y`.
+        special: Values at which very many rows pile up, on the grid.
         source: Where the bounds come from.
 
     Example:
@@ -128,7 +156,7 @@ class Date(Temporal):
     format: str | None = None
 
     type_name: ClassVar[str] = "date"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "format")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "special", "format")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,6 +165,7 @@ class Date(Temporal):
         self._check_format(self.format)
         self._check_range("day")
         self._check_default()
+        self._set_special(lambda given: self._parse_value("special", given, dt.date))
 
     @property
     def tick(self) -> int:
@@ -159,6 +188,7 @@ class Datetime(Temporal):
         resolution: The step between values: from `microsecond` to `day`.
         timezone: Their time zone, such as `Europe/Berlin`; None if it is not known.
         format: Their format as text in the table, if not ISO.
+        special: Values at which very many rows pile up, on the grid.
         source: Where the bounds come from.
 
     Example:
@@ -173,7 +203,10 @@ class Datetime(Temporal):
     format: str | None = None
 
     type_name: ClassVar[str] = "datetime"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "resolution", "timezone", "format")
+    domain_fields: ClassVar[tuple[str, ...]] = (
+        *("min", "max", "resolution", "timezone"),
+        *("special", "format"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -190,6 +223,11 @@ class Datetime(Temporal):
             )
         self._check_range(self.resolution)
         self._check_default()
+        self._set_special(
+            lambda given: self._convert_to_local(
+                "special", self._parse_value("special", given, dt.datetime)
+            )
+        )
 
     def _check_zone(self) -> None:
         if self.timezone is None:
@@ -232,6 +270,7 @@ class Time(Temporal):
         max: Last time of the day.
         resolution: The step between values: from `microsecond` to `hour`.
         format: Their format as text in the table, if not ISO.
+        special: Values at which very many rows pile up, on the grid.
         source: Where the bounds come from.
 
     Example:
@@ -245,7 +284,7 @@ class Time(Temporal):
     format: str | None = None
 
     type_name: ClassVar[str] = "time"
-    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "resolution", "format")
+    domain_fields: ClassVar[tuple[str, ...]] = ("min", "max", "resolution", "special", "format")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,6 +297,7 @@ class Time(Temporal):
         self._check_format(self.format)
         self._check_range(self.resolution)
         self._check_default()
+        self._set_special(lambda given: self._parse_value("special", given, dt.time))
 
     @property
     def tick(self) -> int:

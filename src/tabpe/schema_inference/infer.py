@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tabpe._utils import validation
 from tabpe.accounting import ROW_LEVEL, NeighboringRelation, Spend
+from tabpe.accounting.pld import LARGEST_SIGMA
 from tabpe.backends.queries import (
     BinQuery,
     DeclaredValueQuery,
@@ -317,14 +318,14 @@ class InferenceSession:
     notes: list[str] = field(default_factory=list)
 
     def check_noise(self, each: float) -> None:
-        """Refuse a source that can not draw as much noise, before a row is read."""
-        neighbours, largest = self.session.neighbours, self.session.noise.largest_sigma
-        sigma = math.sqrt(neighbours.squared_distance / (each * KIND_WEIGHT))
-        if sigma * neighbours.scale > largest:
+        """Refuse noise that is larger than any table, before a row is read."""
+        distance = self.session.neighbours.squared_distance
+        sigma = math.sqrt(distance / (each * KIND_WEIGHT))
+        if sigma > LARGEST_SIGMA:
             raise ParameterError(
-                f"noise: to estimate a schema takes a sigma of up to {sigma:.3g}, and the source "
-                f"draws up to {largest / neighbours.scale:g}. Use noise='opendp', declare more, or "
-                f"give the schema a larger part of the budget."
+                f"schema_budget: to estimate a schema takes noise of sigma={sigma:.3g} on every "
+                f"count, which is larger than any table. Declare more, or give the schema a larger "
+                f"part of the budget."
             )
 
     def authorize_spend(
@@ -617,7 +618,7 @@ def infer_schema(
         >>> import pyarrow as pa
         >>> from tabpe.backends import LocalBackend
         >>> from tabpe.io import open_source
-        >>> from tabpe.accounting import Account, OpenDPNoise
+        >>> from tabpe.accounting import Account, ExactNoise
         >>> from tabpe._utils.resources import Resources
         >>> rows = pa.table({"age": [18, 35, 70, 85] * 900, "ill": [True, False] * 1800})
         >>> table = open_source(rows)
@@ -625,7 +626,7 @@ def infer_schema(
         >>> partial = PartialSchema.from_schema(None).complete_columns(table.names, estimate=None)
         >>> partial.missing
         ('age.type', 'ill.type')
-        >>> session = PrivateSession(backend, Account(), OpenDPNoise())
+        >>> session = PrivateSession(backend, Account(), ExactNoise())
         >>> inferred = infer_schema(partial, session, loss=0.1, delta_share=1e-8)
         >>> inferred.schema.fields_estimated
         ('age.type', 'age.min', 'age.max', 'ill.type')

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -25,11 +27,13 @@ from tabpe.errors import (
     ParameterError,
     RuleError,
     TabpeError,
+    ThinSupportWarning,
 )
 from tabpe.evolution.constraint_repair import ConstraintSet
+from tabpe.evolution.private_evolution import SamplingPool
 from tabpe.io.canonical import canonicalize_table
 from tabpe.io.frames import check_library, convert_to_frame, read_frame
-from tabpe.schema import Id, Schema
+from tabpe.schema import Categorical, Id, Schema
 from tabpe.synthesizers.conditional import (
     ReleasedRows,
     complete_rows,
@@ -40,8 +44,27 @@ from tabpe.synthesizers.conditional import (
 )
 from tabpe.synthesizers.pipeline import PipelineResult
 
+# Which kind of sample a stream of random numbers is for, beside the first of a release.
+_LATER, _SEEDED = 3, 4
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass
+class DrawCounter:
+    """Counts the samples of a release."""
+
+    drawn: int = 0
+
+    def advance(self) -> int:
+        """Return how many were drawn before, and count one more."""
+        self.drawn += 1
+        return self.drawn - 1
+
+    def restart(self) -> None:
+        """Make the next sample the first again."""
+        self.drawn = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """Synthetic rows, their certificate, and how to give them the form of the table.
 
@@ -53,6 +76,8 @@ class Release:
         seed: Seed of the order of the rows and of samples.
         rows: The evolved rows, in random order.
         classes: The class of each.
+        pool: What the rows were drawn from, if they were: more can be drawn from it.
+        draws: Numbers the samples that are drawn, so that each is another one.
     """
 
     schema: Schema
@@ -62,6 +87,8 @@ class Release:
     seed: int
     rows: Records
     classes: NDArray[np.int64]
+    pool: SamplingPool | None = None
+    draws: DrawCounter = field(default_factory=DrawCounter)
 
     @classmethod
     def of(cls, outcome: PipelineResult, library: str) -> Self:
@@ -78,6 +105,7 @@ class Release:
             seed=outcome.seed,
             rows=rows,
             classes=labels[order],
+            pool=outcome.evolved.pool,
         )
 
     def sample(
@@ -86,18 +114,51 @@ class Release:
         conditions: Mapping[str, Any] | None = None,
         *,
         smooth: bool = False,
+        seed: int | None = None,
     ) -> Any:
         """Return rows that meet conditions, as the kind of frame that was fitted; None for all."""
-        places = np.arange(len(self.rows))
+        number = 0 if size is None or seed is not None else self.draws.advance()
+        key = self._choose_key(number, seed)
         if conditions is not None:
-            places = find_matching_rows(self._decode_rows(places), self.schema, conditions)
+            places = find_matching_rows(
+                self._decode_rows(np.arange(len(self.rows))), self.schema, conditions
+            )
             warn_of_repeats(size or 0, places)
-        chosen = self._choose_rows(places, len(places) if size is None else size)
-        rows = self._smooth_rows(chosen) if smooth else self.rows.take(chosen)
-        rng = np.random.default_rng([self.seed, len(chosen), 2])
-        fixed = frozenset(conditions or ())
-        rows = enforce_constraints(self._constraints, rows, self.classes[chosen], rng, fixed=fixed)
-        return self._to_frame(Encoder(self.schema).decode(rows, self.classes[chosen]))
+            made, chosen = self, self.choose_rows(places, size or len(places), key)
+        else:
+            size = len(self.rows) if size is None else size
+            is_first = number == 0 and seed is None
+            made, chosen = self._draw_rows(size, key, is_first=is_first)
+        rows = made.smooth_rows(chosen, key) if smooth else made.rows.take(chosen)
+        rng = np.random.default_rng([*key, len(chosen), 2])
+        fixed, classes = frozenset(conditions or ()), made.classes[chosen]
+        rows = enforce_constraints(self._constraints, rows, classes, rng, fixed=fixed)
+        if conditions is None and len(chosen) > len(self.rows) and not smooth:
+            _warn_of_copies(len(chosen), len(np.unique(chosen)), len(self.rows))
+        return self._to_frame(Encoder(self.schema).decode(rows, classes))
+
+    def __repr__(self) -> str:
+        return f"Release({len(self.rows):,} rows of {len(self.schema.columns)} columns)"
+
+    def _choose_key(self, number: int, seed: int | None) -> tuple[int, ...]:
+        """Return the seeds of the sample of that number, or of that seed."""
+        if seed is not None:
+            return (seed, _SEEDED)
+        return (self.seed, number, _LATER) if number else (self.seed,)
+
+    def _draw_rows(
+        self, size: int, key: tuple[int, ...], *, is_first: bool
+    ) -> tuple[Release, NDArray[np.int64]]:
+        """Return which rows of what make up a sample: of the pool, or of those that were made.
+
+        The first sample is of the rows that were made, as far as they go.
+        """
+        if self.pool is None or (is_first and size <= len(self.rows)):
+            return self, self.choose_rows(np.arange(len(self.rows)), size, key)
+        shares = np.bincount(self.classes).astype(np.float64)
+        shares = np.pad(shares, (0, max(0, int(self.pool.classes.max()) + 1 - len(shares))))
+        chosen = self.pool.draw_rows(size, shares, np.random.default_rng([*key, size]))
+        return replace(self, rows=self.pool.rows, classes=self.pool.classes), chosen
 
     def completed(self, known: pa.Table) -> Any:
         """Return known cells with cells of rows beside them that are nearest by what is known."""
@@ -123,10 +184,10 @@ class Release:
     def _constraints(self) -> ConstraintSet:
         return ConstraintSet.from_encoder(Encoder(self.schema))
 
-    def _smooth_rows(self, chosen: NDArray[np.int64]) -> Records:
+    def smooth_rows(self, chosen: NDArray[np.int64], key: tuple[int, ...]) -> Records:
         """Return rows of which only the first of several copies is where it was."""
         encoder, rows, classes = Encoder(self.schema), self.rows.take(chosen), self.classes[chosen]
-        rng = np.random.default_rng([self.seed, len(chosen), 1])
+        rng = np.random.default_rng([*key, len(chosen), 1])
         first = np.zeros(len(chosen), dtype=bool)
         first[np.unique(chosen, return_index=True)[1]] = True
         rate, among = self._get_last_rate(), self.rows.numbers
@@ -147,8 +208,16 @@ class Release:
         formatted = [
             column for column in self.schema.columns if getattr(column, "format", None) is not None
         ]
+        orders = {
+            column.name: column.values
+            for column in self.schema.columns
+            if isinstance(column, Categorical) and column.ordered
+        }
         return convert_to_frame(
-            format_temporal_columns(table, formatted), self.library, nullable=nullable
+            format_temporal_columns(table, formatted),
+            self.library,
+            nullable=nullable,
+            orders=orders,
         )
 
     def save(self, path: Path, *, parameters: Mapping[str, Any]) -> None:
@@ -166,6 +235,13 @@ class Release:
             "codes": self.rows.codes,
             "classes": self.classes,
         }
+        if self.pool is not None:
+            arrays |= {
+                "pool numbers": self.pool.rows.numbers,
+                "pool codes": self.pool.rows.codes,
+                "pool classes": self.pool.classes,
+                "pool weights": self.pool.weights,
+            }
         Archive(text, arrays).save(path)
 
     @classmethod
@@ -184,6 +260,7 @@ class Release:
                 seed=validation.check_integer("seed", text["seed"], least=0),
                 rows=Records(arrays["numbers"], arrays["codes"]),
                 classes=arrays["classes"],
+                pool=_load_pool(arrays),
             )
             parameters = serialization.read_value(
                 dict[str, Any], text["parameters"], where="parameters"
@@ -192,11 +269,11 @@ class Release:
             raise ArchiveError(f"{path}: {missing.args[0]} is missing.") from None
         except TabpeError as error:
             raise ArchiveError(f"{path}: {error}") from None
-        if not release._fits_schema():
+        if not (release.fits_schema() and release.has_fitting_pool()):
             raise ArchiveError(f"{path}: the saved rows do not fit their schema.")
         return release, parameters
 
-    def _fits_schema(self) -> bool:
+    def fits_schema(self) -> bool:
         """Whether there are rows, and all lie where the schema says."""
         encoder = Encoder(self.schema)
         sizes, can_miss = encoder.space.sizes, encoder.space.can_miss
@@ -215,17 +292,32 @@ class Release:
             and self._obeys_constraints()
         )
 
+    def has_fitting_pool(self) -> bool:
+        """Whether the pool, if there is one, can be drawn from."""
+        if self.pool is None:
+            return True
+        weights = self.pool.weights
+        return bool(
+            replace(self, rows=self.pool.rows, classes=self.pool.classes).fits_schema()
+            and weights.dtype.kind == "f"
+            and weights.shape == self.pool.classes.shape
+            and (np.isfinite(weights) & (weights >= 0)).all()
+            and np.isin(self.classes, self.pool.classes[weights > 0]).all()
+        )
+
     def _obeys_constraints(self) -> bool:
         try:
             return not self._constraints.find_broken(self.rows, self.classes).any()
         except RuleError:
             return False
 
-    def _choose_rows(self, places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    def choose_rows(
+        self, places: NDArray[np.int64], size: int, key: tuple[int, ...]
+    ) -> NDArray[np.int64]:
         """Return which rows make up a sample: whole copies of those given, and a random rest."""
         available = len(places)
         whole = np.arange(size - size % available) % available
-        rng = np.random.default_rng([self.seed, size])
+        rng = np.random.default_rng([*key, size])
         rest = rng.permutation(available)[: size % available]
         chosen: NDArray[np.int64] = places[np.concatenate([whole, rest])]
         return chosen
@@ -246,27 +338,36 @@ class Fitted:
         *,
         conditions: Mapping[str, Any] | None = None,
         smooth: bool = False,
+        seed: int | None = None,
     ) -> Any:
         """Return synthetic rows, as the kind of frame that was fitted.
 
-        Drawing costs no privacy: the rows are public already.
+        Drawing costs no privacy: the rows are public already. Every call with `n` gives another
+        sample. The first has the rows that were made, as far as they go; later ones, and larger
+        ones, are drawn from the pool of weighted rows that the default strategy fits. Presets
+        without a pool repeat the rows that were made. A warning says how many rows of a sample
+        repeat others because it is larger than what was made.
 
         Args:
-            n: None for all rows that were made. More: every row the same number of times, as in the
-                paper's study of oversampling, and a random rest. Fewer: a random part.
+            n: None for all rows that were made, which are always the same. More: draws from the
+                pool, or else every row the same number of times, as in the paper's study of
+                oversampling, and a random rest. Fewer: a random part.
             conditions: Only rows that have these values, by column; of numbers, dates, times and
                 ordered values, a pair is a range. Rows are repeated, with a warning, if those that
                 were made with these values are fewer than `n`.
             smooth: Whether further copies of a row have their numbers moved a little, by the step
                 of the last round, instead of being the same. It is measured in ranks, so that
                 skewed columns stay skewed.
+            seed: Of this sample, which is then the same in every call; None for another one in
+                each call, which follow from `random_state`.
         """
         size = validation.check_optional(validation.check_integer, "n", n, least=1)
         if smooth and conditions is not None:
             raise ParameterError(
                 "smooth=True: not together with conditions, which a row that moves may not meet."
             )
-        return self._get_release().sample(size, conditions, smooth=smooth)
+        seed = validation.check_optional(validation.check_integer, "seed", seed, least=0)
+        return self._get_release().sample(size, conditions, smooth=smooth, seed=seed)
 
     def sample_remaining_columns(self, known: Any) -> Any:
         """Return known cells, and beside them cells of rows that are nearest by what is known.
@@ -283,6 +384,10 @@ class Fitted:
             raise DataError("known: the table has no rows.")
         return release.completed(canonicalize_table(table))
 
+    def reset_sampling(self) -> None:
+        """Make the next sample the first again: the same calls give the same rows."""
+        self._get_release().draws.restart()
+
     @property
     def certificate(self) -> Certificate:
         """What is guaranteed, spend by spend."""
@@ -293,11 +398,42 @@ class Fitted:
         """The schema that was used."""
         return self._get_release().schema
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the model, and once it is fitted what is guaranteed."""
+        release: Release | None = getattr(self, "release_", None)
+        return self._describe_as_html() + (
+            "" if release is None else release.certificate._repr_html_()
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _describe_as_html(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     def _get_release(self) -> Release:
         release: Release | None = getattr(self, "release_", None)
         if release is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first.")
         return release
+
+
+def _load_pool(arrays: Mapping[str, NDArray[Any]]) -> SamplingPool | None:
+    if "pool weights" not in arrays:
+        return None
+    rows = Records(arrays["pool numbers"], arrays["pool codes"])
+    return SamplingPool(rows, arrays["pool classes"], arrays["pool weights"])
+
+
+def _warn_of_copies(size: int, distinct: int, made: int) -> None:
+    if size > distinct:
+        warnings.warn(
+            f"{size - distinct:,} of {size:,} rows repeat others of the sample: {made:,} were "
+            f"made. Pass smooth=True to move the numbers of copies a little, or fit with a larger "
+            f"n_samples.",
+            ThinSupportWarning,
+            stacklevel=4,
+        )
 
 
 def smooth_numbers(

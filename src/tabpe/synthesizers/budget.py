@@ -7,14 +7,15 @@ before a row is read. All that remains goes to the rest of what the strategy ask
 A run with a declared delta and a complete schema has a fixed plan: no noise follows from answers,
 and its privacy loss distributions are composed. Where a schema is estimated privately, or delta
 follows a noisy count, later noise follows from earlier answers. Such a run composes as Gaussian
-mechanisms do, within a limit that is fixed by epsilon and delta (claim 17 of docs/privacy.md).
+mechanisms do, within a limit that is fixed by epsilon and delta (theorem 17 of
+docs/explanation/proofs.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabpe.accounting import Account, NoiseSource, Spend, compose_epsilon
+from tabpe.accounting import Account, Spend, compose_epsilon
 from tabpe.accounting.calibration import BudgetShare, calibrate_spends, check_noise_level
 from tabpe.accounting.delta import (
     FEWEST_ROWS,
@@ -22,7 +23,7 @@ from tabpe.accounting.delta import (
     compute_sampling_delta,
     subtract_sampling_delta,
 )
-from tabpe.accounting.pld import SMALLEST_DELTA, compute_release_delta, solve_gaussian_mu
+from tabpe.accounting.pld import compute_release_delta, solve_gaussian_mu
 from tabpe.errors import BudgetError, ParameterError
 from tabpe.evolution import QueryPlan
 from tabpe.evolution.config import SHARE_FIELDS
@@ -32,30 +33,22 @@ from tabpe.synthesizers.options import PublicFacts, SynthesisRequest, list_neede
 
 # Which part of delta pays for values of an estimated schema that one row alone may hold.
 RELEASE_SHARE = 0.05
-# How much larger than the estimate by the continuous Gaussian a calibrated sigma may be.
-_ROOM = 1.02
 # What must be left of the budget for the votes: hardly anything, but no rounding error.
 _LEAST_SHARE = 1e-9
 
 
-def check_noise(
-    request: SynthesisRequest, classes: int, queries: QueryPlan, noise: NoiseSource
-) -> None:
-    """Refuse a source of noise that can not satisfy the guarantee, before a row is read.
+def check_noise(request: SynthesisRequest, classes: int, queries: QueryPlan) -> None:
+    """Refuse a request that noise can not satisfy, before a row is read.
 
     The sigmas of the rest are estimates here, and `agree_on_rest` looks again.
     """
     share = _compute_rest_share(request, classes, queries)
     fixed = (*plan_counts(request, classes).values(), *_make_spends(request, queries.first))
-    for item in fixed:
+    taken = _compute_sampling_delta(request, (*fixed, *queries.rest))
+    delta = subtract_sampling_delta(request.planning_delta, taken)
+    left = share * _compute_total_loss(request, delta)
+    for item in (*fixed, *(part.make_spend(left) for part in queries.rest)):
         check_noise_level(item, request.epsilon)
-        _check_sigma(item.sigma, request, noise)
-    sampling_delta = _bound_sampling_error(request, (*fixed, *queries.rest), noise)
-    exact = subtract_sampling_delta(request.planning_delta, sampling_delta)
-    delta = exact if request.known_delta else 2 * SMALLEST_DELTA
-    for part in queries.rest:
-        estimate = part.make_spend(share * _compute_total_loss(request, delta))
-        _check_sigma(_ROOM * estimate.sigma, request, noise)
 
 
 def plan_counts(request: SynthesisRequest, classes: int) -> dict[str, Spend]:
@@ -90,7 +83,6 @@ def agree_on_rest(
     request: SynthesisRequest,
     facts: PublicFacts,
     account: Account,
-    noise: NoiseSource,
     parts: Sequence[BudgetShare],
     *,
     partial_schema: PartialSchema | None = None,
@@ -110,9 +102,7 @@ def agree_on_rest(
             for spends in (others, account.authorized)
         ]
         calibrated -= max(released[0] - released[1], 0.0)
-    delta = subtract_sampling_delta(
-        calibrated, _bound_sampling_error(request, (*others, *parts), noise)
-    )
+    delta = subtract_sampling_delta(calibrated, _compute_sampling_delta(request, (*others, *parts)))
     items = calibrate_spends(
         parts,
         request.epsilon,
@@ -121,8 +111,6 @@ def agree_on_rest(
         account.authorized,
         adaptive=is_adaptive(request),
     )
-    for item in items:
-        _check_sigma(item.sigma, request, noise)
     return _agree_on(items, account)
 
 
@@ -130,7 +118,6 @@ def plan_spends(
     request: SynthesisRequest,
     classes: int,
     queries: QueryPlan,
-    noise: NoiseSource,
     partial_schema: PartialSchema | None = None,
 ) -> tuple[Spend, ...]:
     """Return what a run will cost at most, before a row is read.
@@ -144,7 +131,7 @@ def plan_spends(
     _agree_on(() if schema is None else (schema,), account)
     agree_on_first(request, queries.first, account)
     facts = PublicFacts(None, (), delta, delta)
-    agree_on_rest(request, facts, account, noise, queries.rest, partial_schema=partial_schema)
+    agree_on_rest(request, facts, account, queries.rest, partial_schema=partial_schema)
     return account.authorized
 
 
@@ -158,25 +145,22 @@ def _plan_schema_spend(
     return plan_spend(partial_schema, **cost, neighbours=request.neighbours)
 
 
-def compute_spent_sampling_error(
-    request: SynthesisRequest, account: Account, noise: NoiseSource
-) -> float:
-    """Return the part of delta that pays for noise that is not exact."""
-    return _bound_sampling_error(request, account.spent, noise)
+def compute_spent_sampling_delta(request: SynthesisRequest, account: Account) -> float:
+    """Return the part of delta that noise of users took."""
+    return _compute_sampling_delta(request, account.spent)
 
 
-def compute_spent_epsilon(
-    request: SynthesisRequest, facts: PublicFacts, account: Account, noise: NoiseSource
-) -> float:
+def compute_spent_epsilon(request: SynthesisRequest, facts: PublicFacts, account: Account) -> float:
     """Return the epsilon that is guaranteed, after checking what was charged against the request.
 
     Where noise followed answers the guarantee is that of the limit, which is the request, whatever
     these answers led to.
     """
-    if account.spent != account.authorized:
+    # Names differ; what is authorized first may be measured last.
+    if set(account.spent) != set(account.authorized):
         raise BudgetError("the measurements made differ from those agreed on.")
     delta = subtract_sampling_delta(
-        facts.calibration_delta, compute_spent_sampling_error(request, account, noise)
+        facts.calibration_delta, compute_spent_sampling_delta(request, account)
     )
     adaptive = is_adaptive(request)
     epsilon = compose_epsilon(account.spent, delta, request.neighbours, adaptive=adaptive)
@@ -185,13 +169,11 @@ def compute_spent_epsilon(
     return request.epsilon if adaptive else epsilon
 
 
-def _bound_sampling_error(
-    request: SynthesisRequest, queries: Sequence[Spend | BudgetShare], noise: NoiseSource
+def _compute_sampling_delta(
+    request: SynthesisRequest, queries: Sequence[Spend | BudgetShare]
 ) -> float:
     histograms = sum(one.times for one in queries)
-    return compute_sampling_delta(
-        noise.sampling_error, histograms, request.epsilon, request.neighbours
-    )
+    return compute_sampling_delta(histograms, request.epsilon, request.neighbours)
 
 
 def _agree_on(items: Sequence[Spend], account: Account) -> dict[str, Spend]:
@@ -222,16 +204,3 @@ def _compute_rest_share(request: SynthesisRequest, classes: int, queries: QueryP
             f"{parts}: all of the budget: nothing is left for the votes. Make one of them smaller."
         )
     return share
-
-
-def _check_sigma(sigma: float, request: SynthesisRequest, noise: NoiseSource) -> None:
-    if request.neighbours.is_user_level and sigma * request.neighbours.scale > noise.largest_sigma:
-        raise ParameterError(
-            "noise: rows of users are counted on a grid that is finer than this source draws. "
-            "Use noise='opendp'."
-        )
-    if sigma > noise.largest_sigma:
-        raise ParameterError(
-            f"noise: this guarantee needs a sigma of about {sigma:.3g}, and the source draws up to "
-            f"{noise.largest_sigma:g}. Use noise='opendp', or ask for a larger epsilon."
-        )

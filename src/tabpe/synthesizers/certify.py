@@ -6,9 +6,16 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from tabpe.accounting import Account, Certificate, NeighboringRelation, NoiseSource, Spend
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting import (
+    Account,
+    Certificate,
+    NeighboringRelation,
+    NoiseSource,
+    OpenDPNoise,
+    Spend,
+)
 from tabpe.accounting.delta import RowCount
+from tabpe.accounting.pld import round_up
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.evolution import Strategy, serialize_strategy
 from tabpe.io.canonical import differ_only_by_text
@@ -18,7 +25,7 @@ from tabpe.schema import Categorical, Schema
 from tabpe.schema_inference import ASSUMED_PUBLIC
 from tabpe.synthesizers.budget import (
     compute_spent_epsilon,
-    compute_spent_sampling_error,
+    compute_spent_sampling_delta,
     is_adaptive,
 )
 from tabpe.synthesizers.options import PublicFacts, SynthesisRequest
@@ -39,7 +46,7 @@ ADAPTIVE_ACCOUNTANT = (
 SEED_POLICY = (
     "random_state drives the search (random, variation, selection) only; noise takes no seed"
 )
-_PACKAGES = ("tabpe", "opendp", "dp-accounting", "numpy")
+_PACKAGES = ("tabpe", "dp-accounting", "numpy")
 
 
 def certify(
@@ -84,7 +91,7 @@ def certify(
         created: When the run began.
         notes: What a reader should know.
         measurements: The digest of all noisy answers.
-        sampling_delta: The part of delta that pays for noise that is not exact.
+        sampling_delta: The part of delta that noise of users takes; 0 at row level.
         delta_rows: The noisy number of rows that delta follows, if it does.
         unit: The column of user ids, for user-level neighbours.
         strict: Whether cells that can not be read were refused.
@@ -112,7 +119,7 @@ def certify(
         assumed_public=assumed_public,
         configuration=dict(configuration),
         seed_policy=seed_policy,
-        versions=versions(),
+        versions=versions(*(["opendp"] if isinstance(noise, OpenDPNoise) else [])),
         created=created,
         notes=notes,
         adaptive=privacy_filter is not None,
@@ -135,13 +142,13 @@ def certify_run(
     notes: tuple[str, ...],
 ) -> Certificate:
     """Return the certificate of a run of Tab-PE."""
-    account, noise = session.account, session.noise
+    account = session.account
     estimated = _list_estimated_fields(schema, account)
     return certify(
-        epsilon=compute_spent_epsilon(request, facts, account, noise),
+        epsilon=compute_spent_epsilon(request, facts, account),
         requested_epsilon=request.epsilon,
         delta=facts.delta,
-        sampling_delta=compute_spent_sampling_error(request, account, noise),
+        sampling_delta=compute_spent_sampling_delta(request, account),
         delta_source=_describe_delta(request, facts),
         delta_rows=_get_delta_rows(request, facts),
         neighbours=request.neighbours,
@@ -149,7 +156,7 @@ def certify_run(
         strict=strict,
         spends=account.spent,
         accountant=_describe_accountant(request),
-        noise=noise,
+        noise=session.noise,
         schema=schema,
         estimated_fields=estimated,
         assumed_public=_list_assumptions(request, schema, estimated=estimated),
@@ -248,9 +255,9 @@ def _make_configuration(config: Strategy, size: int, floor: int) -> dict[str, An
     return {"n_samples": size, **floored, **serialize_strategy(config)}
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what a result depends on."""
+def versions(*more: str) -> dict[str, str]:
+    """Return the versions of what a result depends on, and of more packages."""
     import importlib.metadata
 
-    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    found = {name: importlib.metadata.version(name) for name in (*_PACKAGES, *more)}
     return found | {"python": platform.python_version()}

@@ -24,9 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabpe._utils import validation
+from tabpe._utils.extras import require_report_extra
 from tabpe._utils.files import check_local_path
 from tabpe._utils.resources import Resources
-from tabpe.accounting import Adjacency, NeighboringRelation, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.accounting import (
+    Adjacency,
+    ExactNoise,
+    NeighboringRelation,
+    NoiseSource,
+    OpenDPNoise,
+)
 from tabpe.accounting.delta import FEWEST_ROWS, RowCount
 from tabpe.accounting.ledger import Ledger
 from tabpe.accounting.pld import check_guarantee
@@ -40,7 +47,13 @@ from tabpe.errors import (
     SchemaError,
 )
 from tabpe.evolution import QueryPlan, RoundPopulation, Strategy, serialize_strategy
-from tabpe.evolution.config import apply_weight_rule, get_category_weight, list_extensions
+from tabpe.evolution.config import (
+    CALIBRATED,
+    Posterior,
+    apply_weight_rule,
+    get_category_weight,
+    list_extensions,
+)
 from tabpe.evolution.extensions import compute_source_digest
 from tabpe.io import TableSource
 from tabpe.io.source import check_unit_column
@@ -48,6 +61,8 @@ from tabpe.measurement import NoisyCounts
 from tabpe.measurement.histograms import CLASS_COUNTS, ROW_COUNT, USER_COUNT
 from tabpe.measurement.reservation import LedgerCharge
 from tabpe.schema import Boolean, Categorical, Column, Id, PartialColumn, PartialSchema, Schema
+from tabpe.schema.constraints.parser import iterate_columns, parse_constraint
+from tabpe.schema.partial import ALL_COLUMNS
 from tabpe.schema.schema import name_class
 
 T = TypeVar("T")
@@ -505,8 +520,32 @@ def _get_kind(column: Column | PartialColumn) -> type[Column] | None:
     return column.kind if isinstance(column, PartialColumn) else type(column)
 
 
-NOISES: dict[str, type[NoiseSource]] = {"opendp": OpenDPNoise, "table": TableNoise}
+NOISES: dict[str, type[NoiseSource]] = {
+    "exact": ExactNoise,
+    "opendp": OpenDPNoise,
+}
 ROWS_PER_USER = 10
+
+
+def check_labels(config: Strategy, schema: Schema | PartialSchema) -> None:
+    """Refuse to calibrate labels that can not be drawn by a predictor, before a row is read."""
+    if not isinstance(config, Posterior) or config.labels != CALIBRATED:
+        return
+    require_report_extra("labels='calibrated'")
+    label = schema.label
+    if label is None:
+        return
+    if not isinstance(label, str) or schema.label_cuts or schema.label_classes:
+        raise ParameterError(
+            "labels='calibrated': expected one label with a list of values. Use labels='fitted', "
+            "or another label."
+        )
+    named = {name for rule in schema.rules for name in iterate_columns(parse_constraint(rule))}
+    if label in named:
+        raise ParameterError(
+            f"labels='calibrated': rules name the label {label!r}, and labels are drawn without "
+            f"them. Use labels='fitted'."
+        )
 
 
 def make_neighboring_relation(
@@ -626,12 +665,16 @@ def make_partial_schema(
         named = [*(column.name for column in outline.columns), *outline.labels, *drop]
         check_unit_column(source, unit, named)
         left_out.append(unit)
-    return outline.complete_columns(
-        source.names, drop=left_out, estimate=_parse_estimated_columns(estimate)
-    )
+    estimated = parse_estimated_columns(estimate)
+    if ALL_COLUMNS in estimated and getattr(source, "names_are_data", False):
+        raise ParameterError(
+            "estimate_columns='all': the rows of JSON lines name their columns, so that a single "
+            "row could add one: list the columns instead."
+        )
+    return outline.complete_columns(source.names, drop=left_out, estimate=estimated)
 
 
-def _parse_estimated_columns(given: Any) -> tuple[str, ...]:
+def parse_estimated_columns(given: Any) -> tuple[str, ...]:
     """Return the names of columns to estimate; `all` among them stands for all."""
     names = (given,) if isinstance(given, str) else given
     listed = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)

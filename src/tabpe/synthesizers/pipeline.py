@@ -32,10 +32,13 @@ from tabpe.encoding.marginals import Marginal
 from tabpe.encoding.records import RankTransform
 from tabpe.errors import ParameterError, SchemaError, TabpeError, ThinVotesWarning
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
-from tabpe.evolution.config import COLUMNS, PAIRS, get_category_weight
+from tabpe.evolution.adaptive_bins import adapt_bins
+from tabpe.evolution.calibrated_labels import CalibrationQuery
+from tabpe.evolution.config import CERTAINTY, COLUMNS, PAIRS, SEARCH, get_category_weight
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.evolution.extensions import make_observer
 from tabpe.evolution.marginal_prior import (
+    MarginalBins,
     MarginalPrior,
     NoisyMarginal,
     build_marginal_prior,
@@ -43,6 +46,7 @@ from tabpe.evolution.marginal_prior import (
     choose_pairs,
     project_counts,
 )
+from tabpe.evolution.pile_search import LEVELS, find_piles
 from tabpe.evolution.posterior import PopulationSizes, choose_population_sizes
 from tabpe.evolution.private_evolution import VoteQuery, apportion_with_floor
 from tabpe.evolution.proposals import MarginalProposal, UniformProposal, constrain_proposal
@@ -164,7 +168,7 @@ class RareCombinations:
         labels = " and ".join(repr(column.name) for column in self.joint.columns)
         return (
             f"{len(self.joint.rare):,} of the {self.joint.size:,} combinations of {labels}, with "
-            f"about {self.share:.0%} of the rows, were evolved together as one class: those with "
+            f"about {self.share:.0%} of the rows, were generated together as one class: those with "
             f"fewer than about {self.least:,.0f} rows, or more of them where there would be more "
             f"classes than rows to make",
         )
@@ -295,17 +299,65 @@ def measure_marginal_prior(
     Privacy: the number of cells of each marginal follows from public and noisy values.
     """
     encoder, sigma = _get_encoder(session), math.inf if spend is None else spend.sigma
-    bins = choose_bins(encoder, facts.row_estimate, sigma, by_class=settings.classes > 1)
-    asked = [*bins.overall, *bins.by_class]
+    config, counts = settings.config, None
+    is_two_stage = isinstance(config, Posterior) and config.is_two_stage and spend is not None
+    bins = choose_bins(
+        encoder,
+        facts.row_estimate,
+        sigma,
+        by_class=settings.classes > 1,
+        spikes=isinstance(config, Posterior) and config.spikes,
+    )
+    asked = bins.overall if is_two_stage else [*bins.overall, *bins.by_class]
     found = _measure_marginals(session, spend, asked, facts, settings)
+    if is_two_stage:
+        adapted = adapt_bins(
+            bins,
+            found,
+            encoder.space,
+            encoder.atoms,
+            rows=facts.row_estimate,
+            even_mass=isinstance(config, Posterior) and config.adaptive_bins,
+        )
+        second = _measure_marginals(session, spend, adapted.second, facts, settings)
+        bins, counts = adapted.bins, adapted.split_counts(second)
+        found = [*found, *second]
+        bins, counts = _search_piles(session, bins, counts, facts, settings)
     prior = build_marginal_prior(
-        encoder, bins, found, facts.class_sizes, class_sigma, rare=facts.rare
+        encoder, bins, found, facts.class_sizes, class_sigma, rare=facts.rare, counts=counts
     )
     if pairs_spend is None:
         return prior
-    pairs = choose_pairs(bins, facts.row_estimate, pairs_spend.sigma)
+    shares = [column.overall for column in prior.columns[: len(bins.fine)]]
+    pairs = choose_pairs(
+        bins, facts.row_estimate, pairs_spend.sigma, shares=shares if is_two_stage else None
+    )
     more = _measure_marginals(session, pairs_spend, pairs, facts, settings)
     return dataclasses.replace(prior, tables=(*prior.tables, *more))
+
+
+def _search_piles(
+    session: PrivateSession,
+    bins: MarginalBins,
+    counts: list[Floats],
+    facts: PublicFacts,
+    settings: RunSettings,
+) -> tuple[MarginalBins, list[Floats]]:
+    """Return bins and counts with piles that were searched for, if that was authorized."""
+    spend = next((one for one in session.account.authorized if one.name == SEARCH), None)
+    if spend is None or not session.account.count_uncharged(spend):
+        return bins, counts
+    adapted = find_piles(
+        _get_encoder(session),
+        bins,
+        counts,
+        lambda marginals: _measure_marginals(session, spend, marginals, facts, settings),
+        sigma=spend.sigma,
+        rows=facts.row_estimate,
+        most=spend.times // LEVELS,
+    )
+    session.charge_unused(spend)
+    return adapted
 
 
 def _measure_marginals(
@@ -469,6 +521,7 @@ def _run_posterior(
             jobs=settings.resources.jobs,
             on_round=settings.on_round,
             observe=make_observer(settings.on_population, _get_encoder(session)),
+            calibrate=_make_calibration_query(ready, settings),
         )
 
     evolved = fit(ready.proposal, config)
@@ -547,7 +600,7 @@ def _get_class_sigma(counts: Mapping[str, NoisyCounts]) -> float:
 
 
 def _describe_unhelpful_votes(evolved: EvolutionResult) -> str:
-    first, last = (evolved.history[place]["surprise"] for place in (0, -1))
+    first, last = (evolved.history[place]["residual"] for place in (0, -1))
     return (
         f"votes did not help: after {len(evolved.history)} rounds their squared distance from "
         f"the prediction was {last:.3g} times that of noise, and {first:.3g} times at first; what "
@@ -562,7 +615,6 @@ def _agree_on_votes(
         settings.request,
         facts,
         session.account,
-        settings.noise,
         settings.query_plan.rest,
         partial_schema=settings.partial_schema,
     )
@@ -583,6 +635,21 @@ def _make_vote_query(
         )
 
     return vote
+
+
+def _make_calibration_query(
+    ready: _Prepared[MarginalProposal], settings: RunSettings
+) -> CalibrationQuery | None:
+    """Return what asks how sure labels are; None if that was not authorized."""
+    session = ready.session
+    spend = next((one for one in session.account.authorized if one.name == CERTAINTY), None)
+    if spend is None:
+        return None
+
+    def measure(marginals: Sequence[Marginal]) -> list[NoisyMarginal]:
+        return _measure_marginals(session, spend, marginals, ready.facts, settings)
+
+    return measure
 
 
 def _choose_population_sizes(
@@ -720,11 +787,11 @@ def _reserve(
     list_measured: Callable[[BaseException], tuple[Spend, ...]],
 ) -> AbstractContextManager[RunEntry | None]:
     """Hold what a run may cost in the ledger, if it is charged to one."""
-    request, noise = settings.request, settings.noise
+    request = settings.request
     spends: tuple[Spend, ...] = ()
     if settings.charge is not None:
         spends = plan_spends(
-            request, settings.classes, settings.query_plan, noise, settings.partial_schema
+            request, settings.classes, settings.query_plan, settings.partial_schema
         )
     start = folder.record_start() if folder is not None and settings.charge is not None else None
     return reserve_budget(
@@ -732,7 +799,6 @@ def _reserve(
         begun.id,
         spends,
         request.neighbours,
-        noise.sampling_error,
         is_unread,
         start=start,
         adaptive=is_adaptive(request),

@@ -194,10 +194,10 @@ def test_votes_of_users_say_only_how_rows_are_divided():
     assert right(scene.run(normalised=True)) > 0.9
 
 
-def test_the_surprise_falls_towards_the_noise():
-    surprise = [entry["surprise"] for entry in Scene(sigma=20.0).run().history]
-    assert surprise[0] > 5 * surprise[-1]
-    assert 0.5 < surprise[-1] < 4
+def test_the_residual_falls_towards_the_noise():
+    residuals = [entry["residual"] for entry in Scene(sigma=20.0).run().history]
+    assert residuals[0] > 5 * residuals[-1]
+    assert 0.5 < residuals[-1] < 4
 
 
 def test_rounds_are_told_as_they_begin():

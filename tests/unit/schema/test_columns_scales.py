@@ -1,8 +1,10 @@
 """Scales of numbers: what may be declared, how it is written, and what is refused."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from tabpe.encoding import Encoder
 from tabpe.encoding.scales import build_scale
 from tabpe.errors import SchemaError
 from tabpe.schema import Float, Integer, PartialSchema, Schema, Source
@@ -72,6 +74,20 @@ def test_quantiles_have_the_decimals_of_their_column():
 def test_a_grid_too_fine_for_a_bent_scale_is_refused(scale):
     with pytest.raises(SchemaError, match=r"linear for more than 2\*\*40 steps"):
         Integer("x", 0, 2**40 + 1, scale=scale)
+
+
+@pytest.mark.parametrize("scale", [{"scale": "log"}, {"scale": "quantile"}])
+def test_decimals_too_fine_for_a_bent_scale_only_say_how_values_are_written(scale):
+    more = {"quantiles": [0, 10, 1000, 9e6]} if scale["scale"] == "quantile" else {}
+    column = Float("x", 0, 9e6, decimals=9, **scale, **more)
+    assert column.steps == 0
+    encoder = Encoder(Schema((column,)))
+    values = [0.0, 0.123456789, 1234.000000001, 9e6]
+    rows, classes = encoder.encode(pa.table({"x": values}))
+    found = encoder.decode(rows, classes)["x"].to_pylist()
+    assert found == pytest.approx(values, rel=1e-3, abs=1e-3)
+    assert [round(value, 9) for value in found] == found
+    assert Float("x", 0, 9, decimals=9, scale="log").steps == 9 * 10**9
 
 
 def test_there_is_an_end_to_the_number_of_quantiles():

@@ -2,15 +2,18 @@
 
     python -m benchmarks.cluster --rows 5000000             # local, ray and spark, two workers each
     python -m benchmarks.cluster --rows 500000 --kill         # a worker killed in mid-round
+    python -m benchmarks.cluster --rows 20000000 --preset best --fake    # the default, same tables
 
 The table is simulated and written to Parquet once. Each run has a process of its own: the paper's
-preset, noise by table, and the same number of candidates for any number of rows. The record has:
+preset, or another, and the same number of synthetic rows for any number of rows. Noise is exact, or
+with `--fake` repeatable, so that tables can be compared. The record has:
 
 - `seconds` of `fit`, and `start_seconds` of the cluster.
 - `ratio`: the seconds of an engine to those of `local` with as many threads.
 - `driver_mb`: the peak memory of the process that calls `fit`, at a fifth of the rows and at all of
   them. It should be flat for a cluster.
 - `bytes_per_round`: what goes to a worker and comes back in the largest round.
+- `same_tables`: with `--fake`, whether all engines made the same tables.
 
 With `--kill`, clusters have two nodes: two of Ray, by `ray start`, or a master and two workers of
 Spark, by `deploy/spark-standalone.sh`. Noise is fake and seeded, so that tables can be compared to
@@ -54,6 +57,7 @@ from tabpe.accounting.ledger import Ledger
 from tabpe.backends import Answer, Query
 from tabpe.backends.base import RowAccess
 from tabpe.backends.queries import VoteQuery
+from tabpe.evolution import PRESETS
 
 WARDS = tuple(f"ward {number}" for number in range(12))
 SCHEMA = Schema(
@@ -259,9 +263,9 @@ def run_once(engine: str, data: str, given: argparse.Namespace) -> dict[str, Any
     model = TabPE(
         epsilon=1.0,
         delta=1e-6,
-        preset="paper",
+        preset=given.preset,
         n_samples=CANDIDATES,
-        noise=FakeNoise(1) if fake else "table",
+        noise=FakeNoise(1) if fake else "exact",
         engine=engine,
         address=given.address,
         ledger=given.ledger,
@@ -290,21 +294,27 @@ def run(engine: str, workers: int, data: Path, *words: str) -> dict[str, Any]:
     return found
 
 
-def compare_engines(engines: list[str], workers: int, small: Path, large: Path) -> dict[str, Any]:
+def compare_engines(
+    engines: list[str], workers: int, small: Path, large: Path, *words: str
+) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    digests = []
     for engine in engines:
-        less, more = run(engine, workers, small), run(engine, workers, large)
+        less, more = run(engine, workers, small, *words), run(engine, workers, large, *words)
         found[engine] = more | {"driver_mb": [less["driver_mb"], more["driver_mb"]]}
         found[engine]["bytes_per_round"] = [less["bytes_per_round"], more["bytes_per_round"]]
-        found[engine].pop("digest")
+        digests.append((less["digest"], found[engine].pop("digest")))
     if "local" in found:
         for one in found.values():
             one["ratio"] = round(one["seconds"] / found["local"]["seconds"], 3)
-    return found
+    return found | ({"same_tables": len(set(digests)) == 1} if "--fake" in words else {})
 
 
-def compare_killed(engines: list[str], workers: int, data: Path, folder: Path) -> dict[str, Any]:
-    alone = run("local", workers, data, "--fake")
+def compare_killed(
+    engines: list[str], workers: int, data: Path, folder: Path, preset: str
+) -> dict[str, Any]:
+    chosen = ("--preset", preset)
+    alone = run("local", workers, data, "--fake", *chosen)
     found: dict[str, Any] = {"local": {"seconds": alone["seconds"]}}
     for engine in engines:
         if engine not in NODES:
@@ -312,7 +322,7 @@ def compare_killed(engines: list[str], workers: int, data: Path, folder: Path) -
         mark, ledger = folder / f"killed {engine}", folder / f"{engine}.db"
         Ledger(ledger).set_budget("people", epsilon=10.0, delta=1e-5)
         with NODES[engine](workers, folder) as address:
-            words = ("--fake", "--address", address)
+            words = ("--fake", "--address", address, *chosen)
             peace = run(engine, workers, data, *words)
             killed = run(
                 engine, workers, data, *words, "--mark", str(mark), "--ledger", str(ledger)
@@ -335,7 +345,8 @@ def main() -> None:
     parser.add_argument("--kill", action="store_true", help="kill a worker in mid-round")
     parser.add_argument("--data", type=Path, help="a folder to keep the simulated tables in")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--fake", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--preset", choices=PRESETS, default="paper")
+    parser.add_argument("--fake", action="store_true", help="repeatable noise; compare the tables")
     for word in ("--mark", "--address", "--ledger"):
         parser.add_argument(word, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -347,13 +358,15 @@ def main() -> None:
         large = write_rows(folder, given.rows)
         engines = given.engines.split(",")
         about = {"rows": given.rows, "workers": given.workers, "cores": os.cpu_count()}
+        other = "" if given.preset == "paper" else f", {given.preset}"
         if given.kill:
-            record = {
-                "killed": about | compare_killed(engines, given.workers, large, Path(temporary))
-            }
+            found = compare_killed(engines, given.workers, large, Path(temporary), given.preset)
+            record = {f"killed{other}": about | found}
         else:
             small = write_rows(folder, given.rows // 5)
-            record = {"compared": about | compare_engines(engines, given.workers, small, large)}
+            words = ("--preset", given.preset, *(["--fake"] if given.fake else []))
+            found = compare_engines(engines, given.workers, small, large, *words)
+            record = {f"compared{other}": about | found}
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     given.out.write_text(json.dumps(known | record, indent=2) + "\n")
     print(json.dumps(record, indent=2))

@@ -63,7 +63,7 @@ def describe_machine() -> dict[str, Any]:
     """Return the processor, the versions, and how busy the machine is."""
     from threadpoolctl import threadpool_info
 
-    from tabpe.backends import native
+    from tabpe import native
 
     return {
         "cpu": read_system_field(CPU, "model name") or platform.processor() or platform.machine(),

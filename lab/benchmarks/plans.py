@@ -24,8 +24,9 @@ from tabpe_lab.datasets import catalog
 NAMES = ("artificial-characters", "adult", "bank")
 EPSILONS = (1.0, 3.0)
 MEASURES = ("column_error", "pair_error", "kept", "score")
-# Widths of bands were chosen after a trial with the seeds 1000 and 1001.
-FIRST_SEED = 2000
+# Widths of bands were chosen after a trial with the seeds 1000 and 1001. With 2000 to 2009 the
+# utility of one table left its band twice, so that band was widened; these seeds are new again.
+FIRST_SEED = 3000
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from benchmarks.common import (
 )
 from tabpe import Report
 
-LARGE, MOST_SECONDS, MOST_BYTES = 50_000, 60.0, 3_000_000
+LARGE, MOST_SECONDS, MOST_BYTES = 50_000, 30.0, 3_000_000
 
 
 def person_activity() -> list[pd.DataFrame]:

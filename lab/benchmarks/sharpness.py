@@ -3,7 +3,7 @@
     python -m benchmarks.sharpness [--out benchmarks/results/sharpness.json]
 
 Three columns of the simulated table determine the label of most rows; the others are random. Shown
-is the share of rows that follow the pattern, real and synthetic, at epsilon 1 with noise by table.
+is the share of rows that follow the pattern, real and synthetic, at epsilon 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ def shares(power: float) -> list[float]:
         model = TabPE(
             epsilon=EPSILON,
             preset=Posterior(sharpness=power),
-            noise="table",
             random_state=seed,
             verbose=0,
         )

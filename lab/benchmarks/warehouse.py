@@ -103,7 +103,7 @@ def evolve(data: Any, *, fake: bool) -> dict[str, Any]:
         epsilon=1.0,
         delta=1e-9,
         n_samples=SIZE,
-        noise=FakeNoise(seed=0) if fake else "opendp",
+        noise=FakeNoise(seed=0) if fake else "exact",
         engine="stream",
         random_state=0,
         verbose=0,

@@ -1,6 +1,6 @@
 """Whole runs in processes of their own: `TabPE.fit`, its memory, and `import tabpe`.
 
-    python -m benchmarks.voting.whole a opendp [--quick]
+    python -m benchmarks.voting.whole a exact [--quick]
 
 prints the seconds of the first and of a later `fit` of a process, and its peak memory after the
 first. The first also loads the packages that it needs (SciPy for `dp_accounting` above all); the

@@ -28,7 +28,7 @@ from tabpe.evaluation.metrics.predictors import (
     predict_target,
     run_together,
 )
-from tabpe.evaluation.metrics.utility import compute_scores
+from tabpe.evaluation.metrics.utility import compute_scores, measure_certainty
 from tabpe.evaluation.table_arrays import (
     LabeledExamples,
     TableArrays,
@@ -36,7 +36,13 @@ from tabpe.evaluation.table_arrays import (
     build_examples,
     build_table_arrays,
 )
-from tabpe_lab.experiment import CNN, OVERLAP, UTILITY, EvaluationSettings
+from tabpe_lab.experiment import CERTAINTY, CNN, OVERLAP, UTILITY, EvaluationSettings
+from tabpe_lab.fidelity import (
+    measure_atom_gap,
+    measure_duplicates,
+    measure_quantile_error,
+    measure_self_prediction,
+)
 from tabpe_lab.task import Task
 
 EPOCHS, BATCH, RATE = 60, 32, 2e-3
@@ -153,6 +159,8 @@ def _use_one_thread() -> Iterator[None]:
 
 METRIC_NAMES = {"accuracy": "accuracy", "macro F1": "macro_f1", "AUC": "auc", "R2": "r2"}
 LEADING_METRICS = ("accuracy", "R2")
+# The predictor whose probabilities are judged.
+_JUDGE = "gradient boosting"
 _SEED = 0
 
 
@@ -190,6 +198,9 @@ def evaluate_rows(
         scores, utility_notes = _score_utility(sampled, validation, both, evaluation)
         found |= {k: v for k, v in scores.items() if k.removeprefix("validation_") in metrics}
         notes |= utility_notes
+    if set(metrics) & {*CERTAINTY, "self_prediction"} and task.schema.label is not None:
+        certain = _score_certainty(sampled, validation, both, metrics, evaluation)
+        found |= {k: v for k, v in certain.items() if k.removeprefix("validation_") in metrics}
     settings: dict[str, Any] = {"subsets": evaluation.subsets, "random_state": _SEED}
     distances_by_kind: dict[str, Callable[..., tuple[KWayDistance, ...]]] = {
         "wd": partial(wasserstein, rows=evaluation.rows),
@@ -201,6 +212,14 @@ def evaluate_rows(
             distances = measure(train, sampled, orders, **settings)
             found |= {f"{each.order}-{kind}": each.distance for each in distances}
             notes[kind] = _describe_sizes(distances)
+    orders = [int(name.partition("-")[0]) for name in metrics if name.endswith("-qb")]
+    if orders:
+        errors = measure_quantile_error(train, sampled, orders, **settings)
+        found |= {f"{order}-qb": error for order, error in errors.items()}
+    if "atom_gap" in metrics:
+        found["atom_gap"] = measure_atom_gap(train, sampled)
+    if "duplicates" in metrics:
+        found["duplicates"] = measure_duplicates(sampled)
     if set(metrics) & set(OVERLAP):
         overlap = measure_representation(
             train, sampled, rows=evaluation.overlap_rows, random_state=_SEED
@@ -241,6 +260,41 @@ def _score_utility(
     }
     notes = {"learner": names[best], "learner_rows": len(train), "test_rows": len(tested)}
     return found, notes
+
+
+def _score_certainty(
+    synthetic: TableArrays,
+    validation: TableArrays,
+    both: TableArrays,
+    metrics: Sequence[str],
+    evaluation: EvaluationSettings,
+) -> dict[str, float]:
+    """Return how far the probabilities can be believed that synthetic rows teach."""
+    train = _get_examples(synthetic).sample_rows(
+        evaluation.learner_rows, np.random.default_rng(_SEED)
+    )
+    held_out, first = _get_examples(both), len(_get_examples(validation))
+    found: dict[str, float] = {}
+    if train.classes is None:
+        return found
+    if "self_prediction" in metrics:
+        found["self_prediction"] = measure_self_prediction(train, _SEED)
+    if not set(metrics) & set(CERTAINTY):
+        return found
+    predicted = _predict_labels(_JUDGE, train, held_out)
+    parts = {"validation_": slice(0, first), "": slice(first, None)}
+    for prefix, part in parts.items():
+        which = np.arange(len(held_out))[part]
+        certainty = measure_certainty(predicted[part], held_out.take(which))
+        if certainty is None:
+            continue
+        found |= {
+            f"{prefix}log_loss": certainty.log_loss,
+            f"{prefix}brier": certainty.brier,
+            f"{prefix}ece": certainty.calibration_error,
+            f"{prefix}overconfidence": certainty.overconfidence,
+        }
+    return found
 
 
 def _get_examples(view: TableArrays) -> LabeledExamples:

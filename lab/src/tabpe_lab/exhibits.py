@@ -185,7 +185,7 @@ def sort_distinct(values: Iterable[Any]) -> list[Any]:
 
 
 Better = Literal["higher", "lower", "neither"]
-_KWAY_PARTS = re.compile(r"^([1-9][0-9]?)-(wd|tv)$")
+_KWAY_PARTS = re.compile(r"^([1-9][0-9]?)-(wd|tv|qb)$")
 _VALIDATION = "validation_"
 
 
@@ -231,7 +231,7 @@ class DisplayMetric:
         """Return the value of a record; None if it has none."""
         found = record.metrics.get(self.name)
         if found is None and self.name in _FIELDS:
-            found = getattr(record, self.name)
+            found = getattr(record, self.name, None)
         return None if found is None else float(found)
 
 
@@ -254,9 +254,12 @@ def find_metric(name: str) -> DisplayMetric:
         return DisplayMetric(name, title, "higher", percent=True, decimals=2)
     if match := _KWAY_PARTS.match(name):
         return DisplayMetric(name, f"{match[1]}-{match[2].upper()}", "lower")
+    if plain in _LOSSES:
+        title = _LOSSES[plain] if plain == name else _format_validation_title(_LOSSES[plain])
+        return DisplayMetric(name, title, "lower")
     if name in _FIELDS:
         return _FIELDS[name]
-    known = (*_SHARES, "1-wd", "2-tv", *_FIELDS, "validation_accuracy")
+    known = (*_SHARES, *_LOSSES, "1-wd", "2-tv", "2-qb", *_FIELDS, "validation_accuracy")
     raise ParameterError(f"{name!r}: no metric: {did_you_mean(name, known)}")
 
 
@@ -284,7 +287,17 @@ _SHARES = {
     "density": "Density",
     "coverage": "Coverage",
 }
+_LOSSES = {"log_loss": "Log loss", "brier": "Brier score", "ece": "ECE"}
 _FIELDS = {
+    "overconfidence": DisplayMetric("overconfidence", "Overconfidence", "neither"),
+    "validation_overconfidence": DisplayMetric(
+        "validation_overconfidence", "Validation overconfidence", "neither"
+    ),
+    "self_prediction": DisplayMetric(
+        "self_prediction", "Self-prediction", "neither", percent=True, decimals=2
+    ),
+    "atom_gap": DisplayMetric("atom_gap", "Atom gap", "lower", percent=True, decimals=2),
+    "duplicates": DisplayMetric("duplicates", "Repeated rows", "neither", percent=True, decimals=2),
     "seconds": DisplayMetric("seconds", "Time", "lower", decimals=1, unit="s"),
     "peak_megabytes": DisplayMetric("peak_megabytes", "Memory", "lower", decimals=0, unit="MB"),
     "synthetic_rows": DisplayMetric("synthetic_rows", "Synthetic rows", "neither", decimals=0),
@@ -478,8 +491,11 @@ _KEYS = tuple(name for name in Experiment.__dataclass_fields__ if name != "varia
 def read_suite(path: Path, variant: str | None = None) -> ExperimentSuite:
     """Return the experiment of a file, or those of the files it includes.
 
+    A suite has the keys `name`, `include` and `variant`; an entry `file.yaml: small` of `include`
+    names a variant of its own. With `one_by_one: true` an experiment ends before the next begins.
+
     Args:
-        path: An experiment file, or one with the keys `name`, `include` and `variant`.
+        path: An experiment file, or a suite.
         variant: The variant to take; None for `full`, or for the one that a suite names.
 
     Raises:
@@ -489,14 +505,25 @@ def read_suite(path: Path, variant: str | None = None) -> ExperimentSuite:
     if "include" not in plain:
         experiment = parse_experiment(plain, variant or "full", where=str(path))
         return ExperimentSuite(experiment.name, (experiment,))
-    _check_keys(str(path), plain, ("name", "title", "include", "variant"))
+    _check_keys(str(path), plain, ("name", "title", "include", "variant", "one_by_one"))
     named = _read_dataclass(_SuiteFile, plain, str(path))
-    chosen = variant or named.variant
-    files = [path.parent / file for file in named.include]
-    return ExperimentSuite(
-        named.name,
-        tuple(parse_experiment(_read_mapping(file), chosen, where=str(file)) for file in files),
-    )
+    experiments = []
+    for file, own in (_split_include(entry, str(path)) for entry in named.include):
+        content = _read_mapping(path.parent / file)
+        chosen = variant or own or named.variant
+        experiments.append(parse_experiment(content, chosen, where=str(path.parent / file)))
+    return ExperimentSuite(named.name, tuple(experiments), one_by_one=named.one_by_one)
+
+
+def _split_include(entry: Any, where: str) -> tuple[str, str]:
+    """Return the file and the variant of an entry: a file, or one file with its variant."""
+    if isinstance(entry, str):
+        return entry, ""
+    if isinstance(entry, Mapping) and len(entry) == 1:
+        ((file, variant),) = entry.items()
+        if isinstance(file, str) and isinstance(variant, str):
+            return file, variant
+    raise ParameterError(f"{where}: include={shown(entry)}: expected a file, or file: variant.")
 
 
 def parse_experiment(plain: Mapping[str, Any], variant: str, *, where: str) -> Experiment:
@@ -605,8 +632,9 @@ def _split_name(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
 @dataclass(frozen=True)
 class _SuiteFile:
     name: str
-    include: tuple[str, ...]
+    include: tuple[Any, ...]
     variant: str = "full"
+    one_by_one: bool = False
 
 
 def _read_dataclass(kind: type[Item], plain: Mapping[str, Any], where: str) -> Item:

@@ -29,11 +29,13 @@ from tabpe.errors import ParameterError, shown
 from tabpe.evaluation.metrics.predictors import learner_names
 
 UTILITY = ("accuracy", "macro_f1", "auc", "r2")
+CERTAINTY = ("log_loss", "brier", "ece", "overconfidence")
+FIDELITY = ("self_prediction", "atom_gap", "duplicates")
 OVERLAP = ("precision", "recall", "density", "coverage")
 OTHERS = "others"
 CNN = "cnn"
 KEPT = ("rows", "rounds")
-_KWAY = re.compile(r"^[1-9][0-9]?-(wd|tv)$")
+_KWAY = re.compile(r"^[1-9][0-9]?-(wd|tv|qb)$")
 SPLITS = ("authors", "seed")
 _WORD = "[a-z0-9][a-z0-9_-]*"
 _NAME = re.compile(f"^({_WORD}/)?{_WORD}$")
@@ -133,8 +135,9 @@ class Experiment:
         seeds: Each seeds a run, and with `split: seed` the split of the data too.
         split: `authors` for the split that the data comes with, `seed` for one by the seed; or a
             mapping by the name of the data.
-        metrics: Names of metrics: `accuracy`, `macro_f1`, `auc`, `r2`, `1-wd` .., `1-tv` ..,
-            `precision`, `recall`, `density`, `coverage`.
+        metrics: Names of metrics: `accuracy`, `macro_f1`, `auc`, `r2`, `log_loss`, `brier`, `ece`,
+            `overconfidence`, `self_prediction`, `1-wd` .., `1-tv` .., `1-qb` .., `atom_gap`,
+            `duplicates`, `precision`, `recall`, `density`, `coverage`.
         limits: Time and memory of a run.
         evaluate: Settings of the metrics.
         keep: What is kept beside the record: `rows` (synthetic rows), `rounds` (rows and metrics of
@@ -142,6 +145,8 @@ class Experiment:
         rounds_kept: Which rounds; 0 for the initial random rows.
         tables: The tables of `tabpe-lab table`.
         figures: The figures of `tabpe-lab figure`.
+        reduced: Why a variant is smaller than the paper's setting.
+        left_out: Why runs of a method are not to be made, by its name.
     """
 
     name: str
@@ -161,6 +166,8 @@ class Experiment:
     rounds_kept: tuple[int, ...] = ()
     tables: tuple[dict[str, Any], ...] = ()
     figures: tuple[dict[str, Any], ...] = ()
+    reduced: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
@@ -195,10 +202,13 @@ class ExperimentSuite:
     Args:
         name: The name of the suite, or of its only experiment.
         experiments: The experiments, each in one variant.
+        one_by_one: Whether an experiment ends before the next begins; otherwise the first seed of
+            all of them comes first.
     """
 
     name: str
     experiments: tuple[Experiment, ...]
+    one_by_one: bool = False
 
 
 def select_by_data(value: Any, data: str) -> Any:
@@ -225,4 +235,6 @@ def check_metric(name: str) -> str:
     """
     if _KWAY.match(name):
         return name
-    return validation.check_one_of("metrics", name, [*UTILITY, "1-wd", "2-tv", *OVERLAP])
+    return validation.check_one_of(
+        "metrics", name, [*UTILITY, *CERTAINTY, *FIDELITY, "1-wd", "2-tv", "2-qb", *OVERLAP]
+    )

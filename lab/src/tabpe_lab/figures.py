@@ -762,12 +762,24 @@ def render_figure(
     Raises:
         NothingDoneError: If no run is done that it could show.
     """
+    return render_drawing(
+        lambda: _draw_figure(entry, records, folder, depths), entry.title, kind=kind
+    )
+
+
+def render_drawing(draw: Callable[[], Figure], title: str, *, kind: str = "svg") -> bytes:
+    """Return a drawing in the style of this module, without date and version.
+
+    Args:
+        draw: Draws it.
+        title: Its title.
+        kind: `svg` or `png`.
+    """
     changing = ("Date", "Creator") if kind == "svg" else ("Software",)
     target = io.BytesIO()
     with use_style():
-        figure = _draw_figure(entry, records, folder, depths)
-        metadata = {"Title": entry.title, **dict.fromkeys(changing)}
-        figure.savefig(target, format=kind, metadata=metadata, bbox_inches="tight")
+        metadata = {"Title": title, **dict.fromkeys(changing)}
+        draw().savefig(target, format=kind, metadata=metadata, bbox_inches="tight")
     return target.getvalue()
 
 

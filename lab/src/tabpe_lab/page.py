@@ -138,7 +138,16 @@ def remake_page(text: str, sources: PageSources) -> str:
     whole = (
         "\n\n".join([text.rstrip(), *(_build_section(*pair, sources) for pair in missing)]) + "\n"
     )
-    return fill_blocks(whole, lambda block: _make_block(block, sources))
+    return update_blocks(whole, sources)
+
+
+def update_blocks(text: str, sources: PageSources) -> str:
+    """Return a page with all blocks updated, and nothing added.
+
+    Raises:
+        ParameterError: If a block names something unknown; names the block.
+    """
+    return fill_blocks(text, lambda block: _make_block(block, sources))
 
 
 def fill_blocks(text: str, make: Callable[[str], str]) -> str:

@@ -157,6 +157,17 @@ def read_records(path: Path) -> list[RunRecord]:
     return list(found.values())
 
 
+def read_all_records(folder: Path = FOLDER) -> list[RunRecord]:
+    """Return the records of all experiments in a folder, but for quick variants, by file."""
+    paths = sorted(folder.rglob("*.jsonl"), key=lambda path: path.relative_to(folder).as_posix())
+    return [
+        record
+        for path in paths
+        if not path.name.endswith(".quick.jsonl")
+        for record in read_records(path)
+    ]
+
+
 def append_record(path: Path, record: RunRecord) -> None:
     """Append a record to a file in one durable write.
 

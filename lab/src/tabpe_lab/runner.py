@@ -52,6 +52,7 @@ STAGE_SECONDS = 1800.0  # seconds to load data, and as many to measure
 TICK = 0.1
 NEAR_LIMIT = 0.8
 STARTED = "started"
+TIME = "time"  # the first word of the reason of a run that took too long
 _DOING = {STARTED: " to load", LOADED: "", MADE: " to measure", DONE: "", ENDED: ""}
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _PROC = Path("/proc")
@@ -226,7 +227,7 @@ class _ProcessWatch:
         """Compare the duration of the current stage with its limit."""
         most = self._limits.seconds if self._stage == LOADED else STAGE_SECONDS
         if time.monotonic() - self._since > most:
-            reason = f"time: over {most:g} s{_DOING[self._stage]}"
+            reason = f"{TIME}: over {most:g} s{_DOING[self._stage]}"
             self._exceeded = ("did not fit" if self._stage == LOADED else "failed"), reason
 
 
@@ -418,7 +419,12 @@ def _load_records(name: str, variant: str, folder: Path) -> dict[str, RunRecord]
 
 
 def _make_seed_order(suite: ExperimentSuite) -> Callable[[ExperimentRun], int]:
-    """Return a sort key: the first seed of every experiment comes before any second one."""
+    """Return a sort key: the first seed of every experiment comes before any second one.
+
+    Unless they are run one by one: then runs stay in the order of the experiments.
+    """
+    if suite.one_by_one:
+        return lambda _: 0
     ranks = {e.name: {seed: n for n, seed in enumerate(e.seeds)} for e in suite.experiments}
     return lambda run: ranks[run.experiment][run.seed]
 
@@ -462,6 +468,8 @@ SHORT_SECONDS = 10.0  # below this, tenths of a second are shown
 class RunTimeEstimator:
     """Estimates how long runs take: of a method on a data set, of a method, or of any.
 
+    A run that did not fit for its time counts with its limit, and no run with more than its own.
+
     Args:
         todo: The runs to come.
         known: Records of earlier runs.
@@ -482,7 +490,9 @@ class RunTimeEstimator:
         for record in known:
             if record.seconds is not None:
                 measuring = float(record.evaluation.get("seconds", 0.0))
-                self._add_duration(record.method, record.data, record.seconds + measuring)
+                self._add_duration(record, record.seconds + measuring)
+            elif record.reason.startswith(TIME):
+                self._add_duration(record, record.limits["seconds"])
 
     def begin_run(self, run: ExperimentRun) -> None:
         """Record that a run begins."""
@@ -493,7 +503,7 @@ class RunTimeEstimator:
         self._todo.pop(run.key, None)
         began = self._began.pop(run.key, None)
         if began is not None:
-            self._add_duration(run.method, run.data, time.monotonic() - began)
+            self._add_duration(run, time.monotonic() - began)
 
     @property
     def seconds_left(self) -> float | None:
@@ -505,14 +515,19 @@ class RunTimeEstimator:
         whole = sum(self._estimate_seconds(run) for run in list(self._todo.values()))
         return max(whole - spent, 0.0) / self._jobs
 
-    def _add_duration(self, method: str, data: str, seconds: float) -> None:
-        for known in ((method, data), (method,), ()):
-            self._seen[known].append(seconds)
+    def _add_duration(self, run: ExperimentRun | RunRecord, seconds: float) -> None:
+        for kind in _list_kinds(run):
+            self._seen[kind].append(seconds)
 
     def _estimate_seconds(self, run: ExperimentRun) -> float:
-        keys = ((run.method, run.data), (run.method,), ())
-        seen = next(found for key in keys if (found := self._seen.get(key)))
-        return sum(seen) / len(seen)
+        seen = next(found for kind in _list_kinds(run) if (found := self._seen.get(kind)))
+        return min(sum(seen) / len(seen), run.limits.seconds + STAGE_SECONDS)
+
+
+def _list_kinds(run: ExperimentRun | RunRecord) -> tuple[tuple[str, ...], ...]:
+    """Return what runs a run is like, the most alike first."""
+    preset = str(run.settings.get("preset", ""))
+    return (run.method, preset, run.data), (run.method, preset), (run.method,), ()
 
 
 def format_duration(seconds: float) -> str:

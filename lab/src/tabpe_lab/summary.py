@@ -65,6 +65,8 @@ class RunSummary:
         seeds: Number of runs that the values are of.
         settings: The chosen values of the settings in which candidates differ.
         chosen_by: The metric that chose them; empty if there was no choice.
+        nearest: The values of those settings that have the least distance, if that was measured.
+        nearest_by: The distance, of the highest order that the table shows; empty if there is none.
         reasons: Why runs did not fit or failed.
         limit: The limit that they exceeded.
     """
@@ -74,16 +76,27 @@ class RunSummary:
     seeds: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     chosen_by: str = ""
+    nearest: Mapping[str, Any] = field(default_factory=dict)
+    nearest_by: str = ""
     reasons: tuple[str, ...] = ()
     limit: str = ""
 
     @property
     def chosen(self) -> str:
         """The chosen settings, as text."""
-        return ", ".join(
-            f"{get_title(name)} {format_label(f'settings.{name}', value)}"
-            for name, value in self.settings.items()
-        )
+        return _format_settings(self.settings)
+
+    @property
+    def closest(self) -> str:
+        """The settings that have the least distance, as text."""
+        return _format_settings(self.nearest)
+
+
+def _format_settings(settings: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{get_title(name)} {format_label(f'settings.{name}', value)}"
+        for name, value in settings.items()
+    )
 
 
 def summarize_groups(
@@ -121,6 +134,9 @@ def summarize_runs(records: Sequence[RunRecord], metrics: Sequence[str]) -> RunS
         return _summarize_undone(records)
     criterion = _choose_criterion(done, metrics)
     best = done[0] if len(done) == 1 else _select_best(done, criterion)
+    distance = _choose_distance(done, metrics) if len(done) > 1 else None
+    distance = None if distance == criterion else distance
+    nearest = [] if distance is None else _select_best(done, distance)
     values = {
         name: spread for name in metrics if (spread := _compute_spread(best, find_metric(name)))
     }
@@ -130,6 +146,8 @@ def summarize_runs(records: Sequence[RunRecord], metrics: Sequence[str]) -> RunS
         seeds=sum(run.status == DONE for run in best),
         settings={name: best[0].settings.get(name) for name in varying},
         chosen_by=criterion.name if len(candidates) > 1 else "",
+        nearest={name: nearest[0].settings.get(name) for name in varying} if nearest else {},
+        nearest_by="" if distance is None else distance.name,
         reasons=_collect_reasons(records),
     )
 
@@ -193,6 +211,15 @@ def _choose_criterion(
     if all(_compute_spread(group, validation) for group in candidates):
         return validation
     return find_metric(metrics[0])
+
+
+def _choose_distance(
+    candidates: Sequence[Sequence[RunRecord]], metrics: Sequence[str]
+) -> DisplayMetric | None:
+    """Return the last distance among the metrics that all candidates have."""
+    distances = [find_metric(name) for name in metrics if name.endswith(("-wd", "-tv"))]
+    known = [one for one in distances if all(_compute_spread(group, one) for group in candidates)]
+    return known[-1] if known else None
 
 
 def _select_best(

@@ -375,15 +375,20 @@ def _describe_seeds(entry: TableEntry, found: Summaries, records: Sequence[RunRe
 
 
 def _describe_choices(entry: TableEntry, found: Summaries) -> list[str]:
-    """Return which settings were chosen, by which metric."""
+    """Return which settings were chosen, by which metric, and which are the nearest."""
     chosen: dict[str, list[str]] = {}
+    nearest: dict[str, list[str]] = {}
     for key, summary in found.items():
+        row = _format_row(key, entry)
         if summary.chosen_by and summary.chosen:
             metric = lowercase_first(find_metric(summary.chosen_by).title)
-            chosen.setdefault(metric, []).append(f"{_format_row(key, entry)}: {summary.chosen}")
+            chosen.setdefault(metric, []).append(f"{row}: {summary.chosen}")
+        if summary.nearest_by and summary.closest:
+            metric = find_metric(summary.nearest_by).title
+            nearest.setdefault(metric, []).append(f"{row}: {summary.closest}")
     return [
-        f"Best setting of each method by {metric}: {'; '.join(settings)}."
-        for metric, settings in chosen.items()
+        *(f"Best setting of each method by {m}: {'; '.join(each)}." for m, each in chosen.items()),
+        *(f"Nearest setting by {m}: {'; '.join(each)}." for m, each in nearest.items()),
     ]
 
 

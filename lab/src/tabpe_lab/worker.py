@@ -32,8 +32,8 @@ from tabpe_lab.grid import ExperimentRun
 from tabpe_lab.methods import MethodOutput, build_maker, warm_up
 from tabpe_lab.task import Task, load_task
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting", "pot")
-OPTIONAL_PACKAGES = ("mbi", "jax", "torch", "tabicl")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "dp-accounting", "pot")
+OPTIONAL_PACKAGES = ("opendp", "mbi", "jax", "torch", "tabicl")
 CPU, _MEMORY = Path("/proc/cpuinfo"), Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
 

@@ -12,12 +12,23 @@ from tabpe.schema import Schema
 from tabpe_lab.datasets import load, names
 from tabpe_lab.datasets.catalog import _ENTRIES
 
-SIMULATED = {"xor": {"features": 2}, "scm-tree": {}, "scm-nn": {}, "scm-rff": {}}
+SIMULATED = {
+    "xor": {"features": 2},
+    "xor-shifted": {"features": 2},
+    **{name: {} for name in ("scm-tree", "scm-nn", "scm-rff")},
+    **{name: {} for name in ("zero-inflated", "capped", "survey", "wide")},
+}
 WANTED = {
     *SIMULATED,
     "regions",
+    "many-classes",
     "artificial-characters",
     "person-activity",
+    "person-activity-whole",
+    "xor-authors",
+    "scm-tree-authors",
+    "scm-nn-authors",
+    "scm-rff-authors",
     "adult",
     "breast-cancer",
     "insurance",

@@ -9,7 +9,7 @@ import pytest
 
 from tabpe.errors import DataError
 from tabpe_lab.datasets import download as module
-from tabpe_lab.datasets.download import RemoteFile, download_file, opened
+from tabpe_lab.datasets.download import RemoteFile, compute_git_blob, download_file, opened
 from tabpe_lab.datasets.recorded import normalize_newlines
 
 CONTENT = b"a,b\n1,2\n"
@@ -62,6 +62,19 @@ def test_what_is_not_what_it_was_is_refused_and_not_kept(tmp_path, content, chan
     with pytest.raises(DataError, match=message):
         download_file(remote(**changes), tmp_path / "ab.csv.gz", opener=serving(content))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_never_seen_whole_is_checked_by_size_and_by_its_name_in_git(tmp_path):
+    blob = compute_git_blob(CONTENT)
+    known = remote(sha256=None, sizes=(len(CONTENT),), blobs=(blob,))
+    path = download_file(known, tmp_path / "ab.csv.gz", opener=serving(CONTENT))
+    assert gzip.decompress(path.read_bytes()) == CONTENT
+    path.unlink()
+    with pytest.raises(DataError, match=r"12 bytes, expected 8: it has changed"):
+        download_file(known, path, opener=serving(CONTENT + b"3,4\n"))
+    with pytest.raises(DataError, match="not the content that its authors committed"):
+        download_file(known, path, opener=serving(CONTENT.replace(b"1", b"7")))
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("no route")])

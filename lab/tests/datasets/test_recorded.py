@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabpe.encoding import Encoder
-from tabpe.errors import DataError
+from tabpe.errors import DataError, ParameterError
 from tabpe_lab.datasets import load, recorded
 
 ADULT = (
@@ -50,6 +50,49 @@ def test_person_activity_pools_what_there_is(put):
     ]
     put("person_activity_49k.csv.gz", "V1,V2,V3,V4,V5,V6,V7,Class,split", rows * 10)
     assert fits(load("person-activity")) == (28, 6, 6)
+
+
+def test_the_whole_of_person_activity_has_the_parts_of_the_authors(put):
+    parts = ["train"] * 10 + ["val"] * 4 + ["test"] * 6
+    rows = [[1, 4, 3, 3, 2, 3, 164482, 1 + n % 2, part] for n, part in enumerate(parts)]
+    put("person_activity.csv.gz", "V1,V2,V3,V4,V5,V6,V7,Class,split", rows)
+    data = load("person-activity-whole")
+    assert fits(data) == (10, 4, 6)
+    assert data.split == "the files of the paper's authors"
+    assert fits(load("person-activity-whole", split_seed=0)) == (14, 3, 3)
+
+
+@pytest.mark.parametrize("prior", ["tree", "nn", "rff"])
+def test_the_models_of_the_authors_have_their_parts(put, prior):
+    parts = ["train"] * 10 + ["val"] * 4 + ["test"] * 6
+    rows = [[*([0.25] * 8), n % 2, part] for n, part in enumerate(parts)]
+    put(f"scm_{prior}_authors.csv.gz", "x0,x1,x2,x3,x4,x5,x6,x7,y,split", rows)
+    assert fits(load(f"scm-{prior}-authors")) == (10, 4, 6)
+
+
+def test_the_stress_test_of_the_authors_has_one_to_seven_features(put):
+    parts = ["train"] * 10 + ["val"] * 4 + ["test"] * 6
+    rows = [[0.5, -1.5, n % 2, part] for n, part in enumerate(parts)]
+    put("xor_2_authors.csv.gz", "num_feat_0,num_feat_1,target,split", rows)
+    assert fits(load("xor-authors", features=2)) == (10, 4, 6)
+    with pytest.raises(ParameterError, match="features=8: the authors published 1 to 7"):
+        load("xor-authors", features=8)
+
+
+def test_a_file_of_the_authors_without_one_of_its_parts_is_refused(put):
+    rows = [[0.5, -1.5, n % 2, "train"] for n in range(20)]
+    put("xor_2_authors.csv.gz", "num_feat_0,num_feat_1,target,split", rows)
+    with pytest.raises(DataError, match="no row has val or test in its column split"):
+        load("xor-authors", features=2)
+
+
+def test_without_a_network_the_error_says_where_to_put_which_file(folder):
+    with pytest.raises(DataError) as raised:
+        load("person-activity-whole")
+    said = str(raised.value)
+    assert "person_activity.csv.gz: not in" in said
+    assert "can not be downloaded" in said
+    assert "then set TABPE_DATA to its folder" in said
 
 
 @pytest.mark.parametrize(("charges", "word"), [("20000", "low"), ("20000.01", "high")])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tabpe_lab.datasets import recorded
+from tabpe_lab.datasets.simulated import draw_xor_table
 
 
 def archived(members):
@@ -106,3 +107,27 @@ def test_what_unfolds_without_end_is_refused(monkeypatch):
 def test_the_same_parts_give_the_same_file():
     parts = [b"V1,Class\n1,3\n", b"V1,Class\n2,4\n"]
     assert recorded.parse_person_activity(parts) == recorded.parse_person_activity(parts)
+
+
+def write_csv(table):
+    rows = table.to_pylist()
+    return "\n".join([",".join(rows[0]), *(",".join(map(repr, r.values())) for r in rows)]).encode()
+
+
+def test_three_parts_are_joined():
+    parts = [b"a,y\n1,0\n", b"a,y\n2,1\n", b"a,y\n3,0\n"]
+    assert lines(recorded.parse_splits(parts)) == ["a,y,split", "1,0,train", "2,1,val", "3,0,test"]
+    with pytest.raises(ValueError, match="other columns"):
+        recorded.parse_splits([*parts[:2], b"b,y\n3,0\n"])
+
+
+def test_parts_of_xor_must_be_the_known_rows():
+    table = draw_xor_table(2, 40).take(np.random.default_rng(0).permutation(40))
+    parts = [write_csv(table.slice(*place)) for place in ((0, 28), (28, 6), (34, 6))]
+    found = lines(recorded.parse_xor_splits(parts))
+    assert len(found) == 41
+    assert found[0] == "num_feat_0,num_feat_1,target,split"
+    last = parts[2].decode().splitlines()
+    flipped = last[-1][:-1] + str(1 - int(last[-1][-1]))
+    with pytest.raises(ValueError, match="other rows than those"):
+        recorded.parse_xor_splits([*parts[:2], "\n".join([*last[:-1], flipped]).encode()])

@@ -46,5 +46,6 @@ def test_a_row_says_what_is_loaded(name):
 
 def test_each_file_is_named():
     files = [each for each in vars(recorded).values() if isinstance(each, DataFile)]
-    for file in [*files, recorded.CHARACTERS[0]]:
+    more = [recorded.CHARACTERS[0], *recorded.AUTHORS_SCM.values(), recorded.make_xor_file(3)]
+    for file in [*files, *more]:
         assert f"`{file.name}`" in TEXT

@@ -10,11 +10,14 @@ from tabpe_lab.exhibits import METHODS, parse_figures, parse_tables, read_suite
 from tabpe_lab.grid import list_runs
 from tabpe_lab.methods import build_maker
 from tabpe_lab.summary import find_paper_table, load_paper_tables
+from tabpe_lab.task import HOSPITAL
 
 FOLDER = Path(__file__).parents[2] / "experiments"
-PAPER = sorted(file for file in FOLDER.glob("*.yaml") if file.stem != "quick")
+SUITES = ("quick", "queue")
+PAPER = sorted(file for file in FOLDER.glob("*.yaml") if file.stem not in SUITES)
 BEYOND = sorted(file for file in FOLDER.glob("beyond/*.yaml") if file.stem != "quick")
-FILES = [*PAPER, *BEYOND]
+SECOND = sorted(file for file in FOLDER.glob("second-step/*.yaml") if file.stem != "quick")
+FILES = [*PAPER, *BEYOND, *SECOND]
 VARIANTS = ("quick", "full")
 MOST_QUICK_RUNS, MOST_QUICK_ROWS, MOST_ROWS_MADE = 10, 8000, 400
 SMALL_BY_THEMSELVES = ("breast-cancer", "insurance", "monk")
@@ -51,7 +54,7 @@ def test_its_data_methods_and_settings_are_known(file, variant):
     for run in list_runs(experiment(file, variant)):
         build_maker(run)
         assert run.method in METHODS
-        assert run.data in names()
+        assert run.data in {HOSPITAL, *names()}
 
 
 @each_file
@@ -75,7 +78,7 @@ def test_the_quick_variant_is_few_runs_on_few_rows(file):
         assert run.settings.get("n_samples", 0) <= MOST_ROWS_MADE
 
 
-@pytest.mark.parametrize("files", [PAPER, BEYOND], ids=["paper", "beyond"])
+@pytest.mark.parametrize("files", [PAPER, BEYOND, SECOND], ids=["paper", "beyond", "second step"])
 def test_the_quick_suite_has_every_experiment(files):
     suite = read_suite(files[0].parent / "quick.yaml")
     assert sorted(found.name for found in suite.experiments) == sorted(map(named, files))

@@ -90,6 +90,19 @@ def test_a_suite_takes_files_beside_it_in_its_own_variant_or_in_another(write):
     assert {e.variant for e in read_suite(suite, "full").experiments} == {"full"}
 
 
+def test_an_entry_of_a_suite_may_have_a_variant_of_its_own(write):
+    write(WHOLE)
+    write(WHOLE.replace("name: small", "name: other"), "other.yaml")
+    suite = write("{name: all, include: [small.yaml, {other.yaml: quick}]}", "all.yaml")
+    found = read_suite(suite)
+    assert [each.variant for each in found.experiments] == ["full", "quick"]
+    assert not found.one_by_one
+    for wrong in ("{other.yaml: 3}", "[other.yaml]", "{other.yaml: quick, small.yaml: quick}"):
+        suite = write(f"{{name: all, include: [{wrong}]}}", "all.yaml")
+        with pytest.raises(ParameterError, match="expected a file, or file: variant"):
+            read_suite(suite)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

@@ -120,21 +120,37 @@ def test_copies_may_move():
         made_by("tabpe", smooth="yes", **FAST)
 
 
-def test_shares_of_classes_are_public_or_bought(monkeypatch):
-    bills = []
+def test_shares_of_classes_are_public_or_measured(monkeypatch):
+    spends = []
     monkeypatch.setattr(
         "tabpe_lab.methods.TabPE.sample",
         lambda model, n, smooth: (
-            bills.append([item.name for item in model.certificate.spends]) or pa.table({"a": [1]})
+            spends.append([item.name for item in model.certificate.spends]) or pa.table({"a": [1]})
         ),
     )
     made_by("tabpe", n_samples=20, **FAST)
-    made_by("tabpe", n_samples=20, shares="bought", **FAST)
-    public, bought = bills
+    made_by("tabpe", n_samples=20, shares="measured", **FAST)
+    public, measured = spends
     assert len(public) == 1
-    assert set(bought) > set(public)
+    assert set(measured) > set(public)
     with pytest.raises(ParameterError, match="shares='free'"):
         made_by("tabpe", shares="free")
+
+
+def test_shares_may_be_noisy_where_the_number_of_rows_is_public(monkeypatch):
+    def read_terms(model, n, smooth):
+        sigmas = {spend.name: spend.sigma for spend in model.certificate.spends}
+        seen.append((model.public_rows, sigmas.get("class counts")))
+        return pa.table({"a": [1]})
+
+    seen = []
+    monkeypatch.setattr("tabpe_lab.methods.TabPE.sample", read_terms)
+    for shares in ("public", "noisy", "measured"):
+        made_by("tabpe", n_samples=20, shares=shares, class_budget=0.01, **FAST)
+    (rows, public), (same, noisy), (none, measured) = seen
+    assert rows == same > 0
+    assert none is public is None
+    assert noisy == measured > 0
 
 
 def test_a_baseline_gets_its_own_settings_and_those_of_bins():

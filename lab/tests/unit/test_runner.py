@@ -2,14 +2,21 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from tabpe.errors import ParameterError
 from tabpe_lab.exhibits import parse_experiment
 from tabpe_lab.experiment import ExperimentSuite
-from tabpe_lab.records import get_extra_path, get_results_path, read_records
-from tabpe_lab.runner import Interrupted, ProcessOutcome, make_plan, run_plan
+from tabpe_lab.records import get_extra_path, get_results_path, make_record, read_records
+from tabpe_lab.runner import (
+    Interrupted,
+    ProcessOutcome,
+    RunTimeEstimator,
+    make_plan,
+    run_plan,
+)
 
 PLAIN = {
     "name": "small",
@@ -70,6 +77,29 @@ def test_the_first_seed_of_every_experiment_comes_before_any_second_one(tmp_path
         ("one", 1),
         ("two", 1),
     ]
+
+
+def test_one_by_one_an_experiment_ends_before_the_next_begins(tmp_path):
+    plan = make_plan(replace(suite("one", "two"), one_by_one=True), tmp_path)
+    assert [(run.experiment, run.seed) for run in plan.todo if run.method == "real"] == [
+        ("one", 0),
+        ("one", 1),
+        ("two", 0),
+        ("two", 1),
+    ]
+
+
+def test_estimates_are_of_runs_that_are_alike_and_within_limits(tmp_path):
+    todo = make_plan(suite(seeds=1), tmp_path).todo
+    known = [replace(make_record(run, "done"), seconds=10.0) for run in todo]
+    assert RunTimeEstimator(todo, known).seconds_left == 30
+    slow = [replace(record, seconds=None, reason="time: over 60 s") for record in known]
+    slow = [replace(record, status="did not fit", limits={"seconds": 60.0}) for record in slow]
+    assert RunTimeEstimator(todo, slow).seconds_left == 180
+    preset = replace(todo[1], settings={"preset": "best"})
+    apart = [*known, replace(make_record(preset, "done"), seconds=500.0)]
+    assert RunTimeEstimator([preset], apart).seconds_left == 500
+    assert RunTimeEstimator(todo, apart).seconds_left == 30
 
 
 def test_what_is_done_is_not_made_again_unless_asked_for(tmp_path):

@@ -30,6 +30,20 @@ def test_the_best_setting_is_taken_by_validation_not_by_test():
     assert (found.chosen, found.chosen_by) == ("degree 2", "validation_accuracy")
 
 
+def test_the_nearest_setting_is_known_beside_the_best():
+    def made(degree, accuracy, near, far):
+        metrics = {"validation_accuracy": accuracy, "accuracy": 0.5, "1-wd": near, "5-wd": far}
+        return run(settings={"degree": degree}, metrics=metrics)
+
+    runs = [made(2, 0.9, 0.1, 0.4), made(3, 0.8, 0.2, 0.3)]
+    found = summarize_runs(runs, ["accuracy", "1-wd", "5-wd"])
+    assert (found.chosen, found.chosen_by) == ("degree 2", "validation_accuracy")
+    assert (found.closest, found.nearest_by) == ("degree 3", "5-wd")
+    alone = summarize_runs(runs[:1], ["accuracy", "1-wd", "5-wd"])
+    assert (alone.closest, alone.nearest_by) == ("", "")
+    assert summarize_runs(runs, ["accuracy"]).nearest_by == ""
+
+
 def test_without_validation_of_all_the_first_measure_decides():
     first = run(settings={"degree": 2}, metrics={"1-wd": 0.5, "validation_accuracy": 0.9})
     closer = run(settings={"degree": 3}, metrics={"1-wd": 0.1})

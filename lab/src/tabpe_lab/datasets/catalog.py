@@ -14,12 +14,15 @@ from tabpe._utils import validation
 from tabpe.errors import ParameterError, did_you_mean
 from tabpe.io import read_table
 from tabpe.schema import Schema
-from tabpe_lab.datasets import recorded, simulated
+from tabpe_lab.datasets import families, recorded, simulated
 from tabpe_lab.datasets.dataset import AUTHORS_SEED, Dataset, DataSplit, Order, split
 
 FILES = (".csv", ".parquet")
 _UCI = "CC BY 4.0 (UCI)"
 _OURS = "none needed: drawn by tabpe"
+_STORE = "the data store of the paper's authors"
+_NOT_STATED = "not stated there"
+_FILES = "the files of the paper's authors"
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class CatalogEntry:
         parts: Returns the published splits; None if there are none.
         split: Describes them.
         seed: Seed of the default split otherwise.
-        options: Options of the two functions above, with their defaults.
+        options: Options of the functions above, with their defaults.
     """
 
     title: str
@@ -42,7 +45,7 @@ class CatalogEntry:
     licence: str
     schema: Callable[..., Schema]
     table: Callable[..., pa.Table]
-    parts: Callable[[], DataSplit] | None = None
+    parts: Callable[..., DataSplit] | None = None
     split: str = ""
     seed: int = 0
     options: dict[str, int] = field(default_factory=dict)
@@ -149,7 +152,7 @@ def _load_split(
     entry: CatalogEntry, label: str, seed: int | None, chosen: dict[str, int]
 ) -> tuple[DataSplit, str]:
     if seed is None and entry.parts is not None:
-        return entry.parts(), entry.split
+        return entry.parts(**chosen), entry.split
     used = entry.seed if seed is None else seed
     whose = ", as the paper's authors cut it" if used == AUTHORS_SEED == entry.seed else ""
     words = f"70/15/15, stratified, seed {used}{whose}"
@@ -168,6 +171,20 @@ def _make_scm_entry(prior: str, words: str) -> CatalogEntry:
     )
 
 
+def _make_authors_entry(prior: str, words: str) -> CatalogEntry:
+    read = partial(recorded.read_authors_scm, prior)
+    return CatalogEntry(
+        title=f"SCM of the authors, {words} prior",
+        order="simulated",
+        source=_STORE,
+        licence=_NOT_STATED,
+        schema=simulated.make_scm_schema,
+        table=partial(recorded.pool_rows, read),
+        parts=read,
+        split=_FILES,
+    )
+
+
 def _make_monk_entry(problem: int) -> CatalogEntry:
     return CatalogEntry(
         title=f"MONK's problem {problem}",
@@ -176,6 +193,20 @@ def _make_monk_entry(problem: int) -> CatalogEntry:
         licence=_UCI,
         schema=partial(recorded.load_schema, "monk"),
         table=partial(recorded.read_monk, problem),
+    )
+
+
+def _make_family_entry(
+    title: str, schema: Callable[..., Schema], table: Callable[..., pa.Table]
+) -> CatalogEntry:
+    return CatalogEntry(
+        title=title,
+        order="simulated",
+        source="a family of tables (tabpe_lab.datasets.families)",
+        licence=_OURS,
+        schema=schema,
+        table=table,
+        options={"rows": families.ROWS},
     )
 
 
@@ -194,6 +225,20 @@ _ENTRIES = {
     "scm-tree": _make_scm_entry("tree", "tree"),
     "scm-nn": _make_scm_entry("nn", "neural network"),
     "scm-rff": _make_scm_entry("rff", "random Fourier features"),
+    "xor-authors": CatalogEntry(
+        title="XOR of {features} features, parts of the authors",
+        order="simulated",
+        source=_STORE,
+        licence=_NOT_STATED,
+        schema=simulated.make_xor_schema,
+        table=partial(recorded.pool_rows, recorded.read_authors_xor),
+        parts=recorded.read_authors_xor,
+        split=_FILES,
+        options={"features": 5},
+    ),
+    "scm-tree-authors": _make_authors_entry("tree", "tree"),
+    "scm-nn-authors": _make_authors_entry("nn", "neural network"),
+    "scm-rff-authors": _make_authors_entry("rff", "random Fourier features"),
     "regions": CatalogEntry(
         title="Regions of 20 classes",
         order="simulated",
@@ -202,6 +247,32 @@ _ENTRIES = {
         schema=simulated.make_regions_schema,
         table=simulated.draw_regions_table,
     ),
+    "xor-shifted": CatalogEntry(
+        title="XOR of {features} features, cuts at random ranks",
+        order="simulated",
+        source="XOR with other cuts (tabpe_lab.datasets.families)",
+        licence=_OURS,
+        schema=simulated.make_xor_schema,
+        table=families.draw_shifted_xor_table,
+        options={"features": 5, "rows": 50_000},
+    ),
+    "zero-inflated": _make_family_entry(
+        "Zero-inflated numbers",
+        families.make_zero_inflated_schema,
+        families.draw_zero_inflated_table,
+    ),
+    "capped": _make_family_entry(
+        "Capped numbers", families.make_capped_schema, families.draw_capped_table
+    ),
+    "survey": _make_family_entry(
+        "Answers to a survey", families.make_survey_schema, families.draw_survey_table
+    ),
+    "many-classes": _make_family_entry(
+        "24 classes of different size",
+        families.make_many_classes_schema,
+        families.draw_many_classes_table,
+    ),
+    "wide": _make_family_entry("40 columns", families.make_wide_schema, families.draw_wide_table),
     "artificial-characters": CatalogEntry(
         title="Artificial Characters",
         order="high",
@@ -219,6 +290,16 @@ _ENTRIES = {
         licence=_UCI,
         schema=partial(recorded.load_schema, "person-activity"),
         table=recorded.read_person_activity,
+    ),
+    "person-activity-whole": CatalogEntry(
+        title="Person Activity",
+        order="high",
+        source=f"OpenML 1483, {_STORE}",
+        licence=_UCI,
+        schema=partial(recorded.load_schema, "person-activity"),
+        table=partial(recorded.pool_rows, recorded.read_whole_person_activity),
+        parts=recorded.read_whole_person_activity,
+        split=_FILES,
     ),
     "adult": CatalogEntry(
         title="Adult",

@@ -7,7 +7,9 @@ A file is looked for in
 3. the cache in the data folder of the user, to which downloads go
 
 A download is converted to the form that the loaders read, and its content must have a known
-SHA-256: a source that has changed is refused. Only data sets that are loaded are downloaded.
+SHA-256: a source that has changed is refused. Of some files only the size of each part is known, or
+the name that Git gives to its content; then these are checked. Only data sets that are loaded are
+downloaded.
 """
 
 from __future__ import annotations
@@ -51,15 +53,19 @@ class RemoteFile:
 
     Args:
         urls: The published parts.
-        convert: Converts the parts to the file.
-        sha256: SHA-256 of its content.
+        convert: Converts the parts to the file, and refuses what they can not be.
+        sha256: SHA-256 of its content; None if it was never seen whole.
         most: The largest size of a part, in bytes.
+        sizes: The size of each part, in bytes; none if `sha256` says enough.
+        blobs: The name of each part in Git, as far as it is known: SHA-1 of its size and content.
     """
 
     urls: tuple[str, ...]
     convert: Callable[[Sequence[bytes]], ConvertedFile]
-    sha256: str
+    sha256: str | None
     most: int = 64 * 2**20
+    sizes: tuple[int, ...] = ()
+    blobs: tuple[str | None, ...] = ()
 
 
 def download_file(remote: RemoteFile, path: Path, *, opener: Opener | None = None) -> Path:
@@ -74,8 +80,10 @@ def download_file(remote: RemoteFile, path: Path, *, opener: Opener | None = Non
         DataError: If a part can not be had, is too large, or is not what it was.
     """
     parts = [_fetch_part(url, remote.most, opener or opened) for url in remote.urls]
+    _check_parts(remote, parts)
     converted = _convert_parts(remote, parts)
-    if hashlib.sha256(converted.content).hexdigest() != remote.sha256:
+    digest = hashlib.sha256(converted.content).hexdigest()
+    if remote.sha256 is not None and digest != remote.sha256:
         raise DataError(f"{remote.urls[0]}: the content has changed since it was last looked at.")
     files.make_private_folder(path.parent)
     files.write_file(path, files.make_filler(converted.file))
@@ -100,6 +108,27 @@ def _fetch_part(url: str, most: int, opener: Opener) -> bytes:
     if len(content) > most:
         raise DataError(f"{url}: larger than {most:,} bytes.")
     return content
+
+
+def _check_parts(remote: RemoteFile, parts: Sequence[bytes]) -> None:
+    """Refuse parts of another size, or with another name in Git."""
+    for url, part, size in zip(remote.urls, parts, remote.sizes, strict=False):
+        if len(part) != size:
+            raise DataError(f"{url}: {len(part):,} bytes, expected {size:,}: it has changed.")
+    for url, part, blob in zip(remote.urls, parts, remote.blobs, strict=False):
+        if blob is not None and compute_git_blob(part) != blob:
+            raise DataError(f"{url}: not the content that its authors committed.")
+
+
+def compute_git_blob(content: bytes) -> str:
+    r"""Return the name that Git gives to a file of this content.
+
+    Example:
+        >>> compute_git_blob(b"hello\n")
+        'ce013625030ba8dba906f756967f9e9ca394464a'
+    """
+    named = b"blob %d\0%b" % (len(content), content)
+    return hashlib.sha1(named, usedforsecurity=False).hexdigest()
 
 
 def _convert_parts(remote: RemoteFile, parts: Sequence[bytes]) -> ConvertedFile:

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tabpe._utils.arrays import try_call
-from tabpe.errors import DataError
+from tabpe.errors import DataError, ParameterError
 from tabpe.schema import Categorical, Column, Float, Integer, Schema
 from tabpe_lab.datasets.dataset import DataSplit, split_rows
 from tabpe_lab.datasets.download import ConvertedFile, DataFile, RemoteFile, read_columns
+from tabpe_lab.datasets.simulated import draw_xor_table, make_scm_schema, make_xor_schema
 
 _MOST_UNPACKED = 256 * 2**20
 _PEOPLE = 22
@@ -31,6 +32,8 @@ ADULT_COLUMNS = (
     *("native-country", "income", "split"),
 )
 MONKS_COLUMNS = ("problem", "split", "a1", "a2", "a3", "a4", "a5", "a6", "class")
+SPLITS = ("train", "val", "test")
+_HARDLY = 1e-9  # by how much a number may differ in its last digits
 ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
@@ -100,12 +103,37 @@ def parse_walking(parts: Sequence[bytes]) -> ConvertedFile:
 
 def parse_person_activity(parts: Sequence[bytes]) -> ConvertedFile:
     """Join validation and test rows of the authors."""
+    return _join_splits(("val", "test"), parts)
+
+
+def parse_splits(parts: Sequence[bytes]) -> ConvertedFile:
+    """Join training, validation and test rows of the authors."""
+    return _join_splits(SPLITS, parts)
+
+
+def parse_xor_splits(parts: Sequence[bytes]) -> ConvertedFile:
+    """Join the parts of the authors' XOR data, of which all rows are known but for their part."""
+    joined = parse_splits(parts)
+    header, *rows = csv.reader(io.StringIO(joined.content.decode()))
+    given = np.array([line[:-1] for line in rows], dtype=np.float64)
+    drawn = draw_xor_table(len(header) - 2, len(given))
+    known = np.column_stack([column.to_numpy() for column in drawn.columns])
+    order, other = (np.lexsort(cells.T) for cells in (given, known))
+    if not np.allclose(given[order], known[other], rtol=0, atol=_HARDLY):
+        raise ValueError("other rows than those of the stress test")
+    return joined
+
+
+def _join_splits(names: Sequence[str], parts: Sequence[bytes]) -> ConvertedFile:
     rows: list[list[str]] = []
-    header: list[str] = []
-    for split, part in zip(("val", "test"), parts, strict=True):
+    headers = []
+    for split, part in zip(names, parts, strict=True):
         header, *lines = csv.reader(io.StringIO(part.decode()))
-        rows += [[*line, split] for line in lines]
-    return _build_csv([*header, "split"], rows)
+        headers.append(header)
+        rows += [[*line, split] for line in lines if line]
+    if any(header != headers[0] for header in headers):
+        raise ValueError("parts with other columns")
+    return _build_csv([*headers[0], "split"], rows)
 
 
 def parse_mnist(parts: Sequence[bytes]) -> ConvertedFile:
@@ -243,6 +271,76 @@ MNIST = DataFile(
 )
 
 
+def _make_splits_file(
+    name: str,
+    urls: Sequence[str],
+    *,
+    convert: Callable[[Sequence[bytes]], ConvertedFile] = parse_splits,
+    sizes: tuple[int, ...] = (),
+    blobs: tuple[str | None, ...] = (),
+) -> DataFile:
+    """Return a file of the three parts of the authors, of which no digest of ours is known."""
+    return DataFile(name, RemoteFile(tuple(urls), convert, None, sizes=sizes, blobs=blobs))
+
+
+def _list_parts(folder: str, name: str = "data") -> list[str]:
+    return [f"{folder}/{name}_{part}.csv" for part in SPLITS]
+
+
+# As committed by the authors. Git's names of the first three are known, of the others the sizes.
+_WHOLE = f"{_AUTHORS}/925e23f6339d53cdfe1ba0f9e211aaf6b6785281/tabular"
+_SCM = "ef9443d863fced5faff13d0e5c61b9302eec01a5"
+_SCM_TREE = "f3fad42c2793ba11b1c4110658d8df8e3693ce84"
+_XOR = f"{_AUTHORS}/e2bd9d023b3475617402ba7b5fea8fefaa7c3392/tabular/sim/xor-stress-test"
+PERSON_ACTIVITY_WHOLE = _make_splits_file(
+    "person_activity.csv.gz",
+    _list_parts(_WHOLE, "person-activity"),
+    sizes=(4_355_787, 932_917, 933_284),
+    blobs=(
+        "4872d39fe139687c984ff282e38148de241c0f15",
+        "820f9b7fcb4d64c0e520d0fc5afdf0a90b667258",
+        "ab1385b3fad1c299de496cd23c502a5fa8f33fc0",
+    ),
+)
+AUTHORS_SCM = {
+    "tree": _make_splits_file(
+        "scm_tree_authors.csv.gz",
+        _list_parts(f"{_AUTHORS}/{_SCM_TREE}/tabular/sim/scm/tree"),
+        sizes=(5_490_535, 1_176_462, 1_176_335),
+    ),
+    "nn": _make_splits_file(
+        "scm_nn_authors.csv.gz",
+        _list_parts(f"{_AUTHORS}/{_SCM}/tabular/sim/scm/nn"),
+        sizes=(5_490_523, 1_176_361, 1_176_448),
+    ),
+    "rff": _make_splits_file(
+        "scm_rff_authors.csv.gz",
+        _list_parts(f"{_AUTHORS}/{_SCM}/tabular/sim/scm/rff"),
+        sizes=(5_490_169, 1_176_595, 1_176_568),
+    ),
+}
+MOST_XOR_FEATURES = 7
+
+
+def make_xor_file(features: int) -> DataFile:
+    """Return the file of the authors' split of XOR data.
+
+    Raises:
+        ParameterError: If they published none of so many features.
+
+    Example:
+        >>> make_xor_file(3).name
+        'xor_3_authors.csv.gz'
+    """
+    if not 1 <= features <= MOST_XOR_FEATURES:
+        raise ParameterError(
+            f"features={features}: the authors published 1 to {MOST_XOR_FEATURES}; use 'xor'."
+        )
+    folder = f"{_XOR}/{features}_feature_xor"
+    name = f"xor_{features}_authors.csv.gz"
+    return _make_splits_file(name, _list_parts(folder), convert=parse_xor_splits)
+
+
 def _make_characters_file(part: str, folder: str, sha256: str) -> DataFile:
     url = f"{folder}/artificial-characters_{part}.csv"
     return DataFile(
@@ -273,7 +371,7 @@ HIGH_CHARGES = 20_000.0
 DIGITS = 10
 _BRIGHTEST = 255
 _VALIDATION = 10_000
-_SPLIT = Categorical("split", ("train", "val", "test"))
+_SPLIT = Categorical("split", SPLITS)
 
 
 def load_schema(name: str) -> Schema:
@@ -338,6 +436,47 @@ def read_person_activity() -> pa.Table:
     return read_columns(PERSON_ACTIVITY, load_schema("person-activity"))
 
 
+def read_whole_person_activity() -> DataSplit:
+    """Return the three parts of the authors."""
+    return _read_splits(PERSON_ACTIVITY_WHOLE, load_schema("person-activity"))
+
+
+def read_authors_scm(prior: str) -> DataSplit:
+    """Return the three parts of the authors, of one of their models.
+
+    Args:
+        prior: `tree`, `nn` or `rff`.
+    """
+    return _read_splits(AUTHORS_SCM[prior], make_scm_schema())
+
+
+def read_authors_xor(features: int) -> DataSplit:
+    """Return the three parts of the authors."""
+    return _read_splits(make_xor_file(features), make_xor_schema(features))
+
+
+def pool_rows(read: Callable[..., DataSplit], **options: int) -> pa.Table:
+    """Return the rows of all parts of a data set.
+
+    Args:
+        read: Returns the parts.
+        options: Its options.
+    """
+    parts = read(**options)
+    return pa.concat_tables([parts.train, parts.validation, parts.test])
+
+
+def _read_splits(file: DataFile, schema: Schema) -> DataSplit:
+    """Return the parts that the column `split` names."""
+    table = _read_with_columns(file, schema, _SPLIT)
+    parts = (table.filter(pc.equal(table["split"], part)) for part in SPLITS)
+    train, validation, test = (part.select(schema.names) for part in parts)
+    lacking = [n for n, part in zip(SPLITS, (train, validation, test), strict=True) if not part]
+    if lacking:
+        raise DataError(f"{file.name}: no row has {' or '.join(lacking)} in its column split.")
+    return DataSplit(train, validation, test)
+
+
 def read_walking_activity() -> pa.Table:
     """Return the walks of all people."""
     return read_columns(WALKING, load_schema("walking-activity"))
@@ -351,8 +490,7 @@ def read_artificial_characters_split() -> DataSplit:
 
 def read_artificial_characters() -> pa.Table:
     """Return all strokes."""
-    parts = read_artificial_characters_split()
-    return pa.concat_tables([parts.train, parts.validation, parts.test])
+    return pool_rows(read_artificial_characters_split)
 
 
 def make_mnist_schema() -> Schema:

@@ -31,7 +31,7 @@ def test_its_commands_are_understood(words, tmp_path, monkeypatch):
 def test_its_numbers_are_those_of_the_code():
     effort = AuditEffort()
     for number in (
-        f"{effort.exact_channel.cells:,} and {effort.channel.cells:,} candidates",
+        f"{effort.channel.cells:,} candidates ({effort.opendp_channel.cells:,} with",
         f"{2 * effort.game.runs} whole runs",
         f"{effort.places.canaries:,} rows",
         f"probability {ALARM:g}".replace("e-08", "e-8"),

@@ -17,7 +17,11 @@ from tabpe.schema.columns import SCALES
 from tabpe.schema.files import COLUMN_TYPES
 from tabpe.schema.temporal import RESOLUTIONS
 
-TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
+PAGES = [
+    Path(__file__).parents[2] / "docs" / "how-to" / f"{name}.md"
+    for name in ("schema", "schema-cells", "schema-rules", "schema-import")
+]
+TEXT = "\n".join(page.read_text() for page in PAGES)
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
 
 

@@ -1,6 +1,8 @@
-"""Settings of the whole suite, and the server that several parts of it share."""
+"""Settings of the whole suite, and the browser and the server that several parts of it share."""
 
 import os
+import shutil
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +26,16 @@ repeatable.install()
 # files share a cluster, which takes longer to start than they take.
 SPREAD = ("browser", "cli", "crash", "docs", "goldens", "invariants", "properties", "statistical")
 TOGETHER = ("cluster", "spark")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -55,6 +67,30 @@ def pytest_fixture_setup(fixturedef, request):
     place = getattr(request, "param_index", 0)
     with repeatable.noise_of(f"{fixturedef.baseid}/::{fixturedef.argname}[{place}]"):
         return (yield)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real Chromium without a network; one, because a process drives only one at a time."""
+    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    if found is None:
+        _not_tested(f"none of {', '.join(CHROMIUM)} is installed")
+    if find_spec("playwright") is None:
+        _not_tested("playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # Patient: a machine that does other work as well is slow, not wrong.
+        started = driver.chromium.launch(
+            executable_path=found, args=list(ARGUMENTS), timeout=600_000
+        )
+        yield started
+        started.close()
+
+
+def _not_tested(why):
+    say = pytest.fail if os.environ.get("TABPE_EXPECT_BROWSER") == "1" else pytest.skip
+    say(f"NOT TESTED in a browser: {why}")
 
 
 @pytest.fixture(scope="session")

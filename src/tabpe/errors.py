@@ -149,7 +149,7 @@ class ThinVotesWarning(UserWarning):
 
 
 class ThinSupportWarning(UserWarning):
-    """Few of the synthetic rows, or none, fulfil the conditions."""
+    """A sample repeats rows, or few of the synthetic rows fulfil its conditions."""
 
 
 class CapacityError(TabpeError):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tabpe.backends import native
+from tabpe import native
 
 
 @pytest.mark.skipif(

@@ -1,26 +1,13 @@
 """A real browser, without a network, that tells what a page did."""
 
-import os
-import shutil
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from tabpe.evaluation.report.html import render_page as html_of
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 600_000  # milliseconds: a machine that does other work as well is slow, not wrong
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @dataclass
@@ -46,28 +33,6 @@ class Visit:
         """The whole text of all elements that are shown."""
         shown = self.page.locator(selector).filter(visible=True)
         return shown.evaluate_all("found => found.map(one => one.textContent.trim())")
-
-
-def not_tested(why):
-    say = pytest.fail if os.environ.get("TABPE_EXPECT_BROWSER") == "1" else pytest.skip
-    say(f"NOT TESTED in a browser: {why}")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
-    if found is None:
-        not_tested(f"none of {', '.join(CHROMIUM)} is installed")
-    if find_spec("playwright") is None:
-        not_tested("playwright is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=found, args=list(ARGUMENTS), timeout=PATIENCE
-        )
-        yield started
-        started.close()
 
 
 @pytest.fixture

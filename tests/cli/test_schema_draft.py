@@ -128,7 +128,7 @@ def test_a_column_that_is_not_named_is_left_out_also_if_the_schema_is_estimated(
     assert made.exit_code == 0, made.output
     assert (folder / "out.csv").read_text().splitlines()[0] == "age,smoker"
     said = made.stdout.splitlines()
-    assert said[0].startswith("estimates 1 fields privately, before a row is read")
+    assert said[0].startswith("estimates 1 field privately, before a row is read")
     assert said[1].split() == ["smoker.type"]
 
 

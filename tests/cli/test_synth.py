@@ -70,12 +70,12 @@ def test_declared_shares_and_rows_are_named_in_the_certificate(synth, folder, pr
     assert any("400" in fact for fact in certificate["assumed_public"])
 
 
-def test_noise_from_a_table(synth, folder):
-    assert synth("--noise", "table").exit_code == 0
+def test_noise_of_opendp(synth, folder):
+    assert synth("--noise", "opendp").exit_code == 0
     certificate = json.loads((folder / "out.certificate.json").read_text())
     assert certificate["status"] == "private"
-    assert "table" in certificate["noise"]
-    assert 0 < certificate["sampling_delta"] < 1e-28
+    assert "OpenDP" in certificate["noise"]
+    assert certificate["sampling_delta"] == 0
     assert certificate["delta"] == 1e-5
 
 

@@ -98,7 +98,6 @@ def test_a_schema_is_estimated_for_users(tabpe, folder, people):
         (("--max-rows-per-user", 3), "needs unit"),
         (("--unit", "patient", "--max-rows-per-user", 0), "max_rows_per_user=0"),
         (("--unit", "patient", "--max-rows-per-user", 10**9), "at most 10,000"),
-        (("--unit", "patient", "--noise", "table"), "noise='opendp'"),
         (("--drop", "ward"), "schema='private'"),
         (("--preset", "papr"), "did you mean 'paper'"),
         (("--preset", "paper,round=3"), "did you mean 'rounds'"),

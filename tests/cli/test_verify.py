@@ -20,7 +20,7 @@ def rewrite(path, **changes):
     "words",
     [
         [],
-        ["--noise", "table"],
+        ["--noise", "opendp"],
         ["--adjacency", "replace-one"],
         ["-o", "out.parquet"],
         ["--public-rows", 400],

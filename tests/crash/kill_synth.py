@@ -40,7 +40,7 @@ SMALL = Posterior(candidates=60, pool=600)
 def command(folder, number, preset):
     return [
         "synth", str(folder / "table.csv"), "--schema", str(folder / "schema.yaml"),
-        "--output", str(folder / f"out{number}.csv"), "--rows", "40", "--noise", "table",
+        "--output", str(folder / f"out{number}.csv"), "--rows", "40",
         "--dataset", f"set {number}", "--ledger", str(folder / "ledger.db"),
         "--run-dir", str(folder / f"run{number}"), "--jobs", "1", "--quiet", "--force",
         "--preset", preset,

@@ -29,7 +29,7 @@ def place(tmp_path):
 def synth(place, run_dir, *begin):
     words = (
         "synth", "table.csv", "-s", "schema.yaml", "-o", f"{run_dir}.csv", "--rows", "40",
-        "--noise", "table", "--preset", "paper", "--run-dir", run_dir, "--quiet", "--jobs", "1",
+        "--preset", "paper", "--run-dir", run_dir, "--quiet", "--jobs", "1",
         "--dataset", "patients", "--ledger", "ledger.db",
     )  # fmt: skip
     return subprocess.run(

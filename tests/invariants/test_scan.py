@@ -21,7 +21,7 @@ from planted import SCHEMA, WARDS, table
 from searching import files_of
 from spoilt import SPOILT, quoting, spoil
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import Adjacency, NeighboringRelation, TableNoise
+from tabpe.accounting import Adjacency, NeighboringRelation
 from tabpe.accounting.ledger import Ledger
 from tabpe.backends.local import sum_row_hashes
 from tabpe.errors import DataError, TabpeError
@@ -39,7 +39,7 @@ FITS = {
     "declared": {},
     "delta from a noisy count": {"delta": None, "n_samples": None},
     "estimated": {"schema": "private", "label": "ill", "drop": ["person"]},
-    "users": {"unit": "person", "max_rows_per_user": 2, "noise": "opendp", "n_samples": 150},
+    "users": {"unit": "person", "max_rows_per_user": 2, "n_samples": 150},
     "remembered and charged": {"run_dir": "run", "ledger": "ledger.db", "dataset": "patients"},
     "streamed": {"engine": "stream", "spill": "spill", "adjacency": "replace-one"},
 }
@@ -94,7 +94,7 @@ COMMANDS = {
             "--run-dir",
             "run",
         ),
-        *("--noise", "opendp", "--rows", 150, *LEDGER),
+        *("--rows", 150, *LEDGER),
     ),
 }
 
@@ -180,7 +180,7 @@ def test_a_check_shows_counts_and_no_cell(scene, kind):
 def test_an_error_about_a_cell_has_nothing_behind_it(scene, kind):
     name, cell, schema, words = SPOILT[kind]
     spoil(scene, name, cell)
-    unit = {"unit": "person", "noise": "opendp"} if words else {}
+    unit = {"unit": "person"} if words else {}
     error = scene.fit(scene.private / "table.csv", scene.private / schema, strict=True, **unit)
     assert isinstance(error, DataError)
     assert name in str(error)
@@ -196,7 +196,6 @@ def charged():
 
 APPRAISALS = {
     "rows": dict,
-    "noise from a table": lambda: {"noise": TableNoise()},
     "replace-one": lambda: {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     "users": lambda: {"neighbours": NeighboringRelation(max_rows=2), "unit": "person"},
     "charged": lambda: {"charge": charged()},
@@ -245,7 +244,7 @@ def failing(honest, call, fail):
 PLACES = {
     "engine": "tabpe.backends.local.count_votes",
     "tables": "tabpe.backends.StoredTable.count_marginals",
-    "noise": "tabpe.accounting.noise_table.TableNoise.draw",
+    "noise": "tabpe.accounting.ExactNoise.draw",
     "encoder": "tabpe.encoding.Encoder.encode",
     "search": None,
     "certificate": "tabpe.synthesizers.pipeline.certify_run",
@@ -285,7 +284,7 @@ def test_running_out_of_memory_hides_sizes_in_the_chain_of_errors(scene, monkeyp
 
 
 @pytest.mark.parametrize(
-    "target", ["tabpe.backends.StoredTable.count_marginals", "tabpe.accounting.OpenDPNoise.draw"]
+    "target", ["tabpe.backends.StoredTable.count_marginals", "tabpe.accounting.ExactNoise.draw"]
 )
 def test_an_appraisal_that_runs_out_of_memory_hides_sizes(scene, monkeypatch, target):
     monkeypatch.setattr(target, quoting(MemoryError))

@@ -10,13 +10,13 @@ from tabpe.errors import DataError
 pytestmark = pytest.mark.xdist_group("postgres")
 WRONG = "zzwrongqx"
 LEDGER = ("--ledger", "ledger.db", "--dataset", "patients")
-USUAL = ("--delta", "1e-6", "--rows", 300, "--noise", "table", "-o", "out.csv", "--force")
+USUAL = ("--delta", "1e-6", "--rows", 300, "-o", "out.csv", "--force")
 QUOTING = "SELECT *, (CASE note WHEN 'fine' THEN '1' ELSE note END)::int AS bad FROM planted"
 RUNS = {
     "table": ("--table", "planted", "--run-dir", "run", *LEDGER),
     "query, streamed": (
         *("--query", "SELECT * FROM planted", "--engine", "stream", "--no-spill"),
-        *("--unit", "person", "--noise", "opendp"),
+        *("--unit", "person"),
     ),
     "estimated": (
         "--table",

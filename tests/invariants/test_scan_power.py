@@ -82,7 +82,7 @@ def without_noise(patch):
     def draw(self, size, sigma):
         return np.zeros(size, dtype=np.int64)
 
-    patch.setattr("tabpe.accounting.noise_table.TableNoise.draw", draw)
+    patch.setattr("tabpe.accounting.ExactNoise.draw", draw)
 
 
 def no_noise_in_the_folder(scene, patch):

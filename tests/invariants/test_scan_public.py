@@ -65,7 +65,7 @@ WAYS = {
 PROMISES = {
     "rows": (),
     "replace-one": ("--adjacency", "replace-one"),
-    "users": ("--unit", "person", "--max-rows-per-user", 2, "--noise", "opendp", "--rows", 150),
+    "users": ("--unit", "person", "--max-rows-per-user", 2, "--rows", 150),
 }
 
 
@@ -154,7 +154,7 @@ PLACES = {
     "counts": ("tabpe.backends.StoredTable.count_marginals", ["refunded"]),
     "cells": ("tabpe.encoding.Marginal.find_cells", ["reserved"]),
     "rows": ("tabpe.backends.local.EncodedRows._encode_batch", ["reserved"]),
-    "noise": ("tabpe.accounting.OpenDPNoise.draw", ["reserved"]),
+    "noise": ("tabpe.accounting.ExactNoise.draw", ["reserved"]),
     "findings": ("tabpe.evaluation.private_metrics.measure.build_appraisal", ["spent"]),
     "page": ("tabpe.evaluation.report.html.render_page", ["spent"]),
 }
@@ -175,7 +175,7 @@ def test_what_fails_is_not_quoted_and_charged_if_a_row_was_read(scene, monkeypat
 
 
 def test_users_without_an_id_are_not_shown(scene):
-    assert scene.synth("--unit", "person", "--noise", "opendp", "--rows", 150) == 0
+    assert scene.synth("--unit", "person", "--rows", 150) == 0
     spoil(scene, "person", None)
     assert evaluate(scene) == 0
     assert PERSON not in scene.evidence()["stderr"].decode()

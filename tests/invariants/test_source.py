@@ -19,7 +19,7 @@ import pytest
 import tabpe
 from source_tree import Source, dotted
 from tabpe import backends
-from tabpe.accounting import Account, FakeNoise, NoiseSource, TableNoise
+from tabpe.accounting import Account, ExactNoise, FakeNoise, NoiseSource
 from tabpe.accounting.noise import SelectionSource
 from tabpe.audit import systems
 from tabpe.backends import Backend, EncodedReading, PrivacyUnit, Query
@@ -32,7 +32,8 @@ from tabpe.measurement import PrivateSession
 SOURCE = Source.read(Path(tabpe.__file__).parent)
 LAB = Source.read(Path(__file__).parents[2] / "lab/src/tabpe_lab")
 
-NOISE, NOISE_TABLE = "accounting/noise.py", "accounting/noise_table.py"
+NOISE, EXACT_NOISE = "accounting/noise.py", "accounting/exact_noise.py"
+ENCLOSURES = "accounting/enclosures.py"
 CHECKPOINT, SESSION = "measurement/checkpoint.py", "measurement/session.py"
 SPEND = "accounting/spend.py"
 MEASURING = {
@@ -89,7 +90,7 @@ def imported_from_backends(source):
 
 def test_only_exports_of_backends_are_used_elsewhere():
     """So `HOLDERS` knows the types of all that holds private rows outside of them."""
-    assert imported_from_backends(SOURCE) == {"native"}
+    assert imported_from_backends(SOURCE) == set()
 
 
 def attributes_of_holders(source):
@@ -162,8 +163,10 @@ def test_who_reads_the_batches_of_a_table():
     assert reading_batches(SOURCE) == {
         "measurement/reservation.py",  # notes that rows were read
         "verification/verify.py",  # synthetic rows
-        "cli/schema.py",  # checks a schema against the table, for the custodian
+        "cli/table_fit.py",  # checks a schema against the table, for the custodian
+        "studio/custodian.py",  # shows the first rows to the custodian
         "evaluation/planning/plan.py",  # a public stand-in
+        "synthesizers/sdv.py",  # checks metadata against the table, for the custodian
     }
 
 
@@ -214,22 +217,18 @@ def importing_secrets(source):
     return source.importing("secrets")
 
 
-def test_only_the_table_of_noise_takes_random_bytes():
-    assert taking_random_bytes(SOURCE) == {NOISE_TABLE}
+def test_only_exact_noise_takes_random_bytes():
+    assert taking_random_bytes(SOURCE) == {EXACT_NOISE}
     # The seed and the name of a run; the key of fingerprints and names of files that no one sees;
-    # the token of a cluster.
-    assert importing_secrets(SOURCE) == {CHECKPOINT, "_utils/files.py", "backends/ray.py"}
+    # the token of a cluster; tokens of the studio, and names of its files.
+    studio = {"studio/access.py", "studio/project.py"}
+    assert importing_secrets(SOURCE) == {CHECKPOINT, "_utils/files.py", "backends/ray.py", *studio}
 
 
-def floats_in_the_table_of_noise(source):
-    """Floating point in it, but for the class that has the interface of a source of noise."""
-    body = source.trees[NOISE_TABLE].body
-    others = [node for node in body if getattr(node, "name", "") != TableNoise.__name__]
-    assert len(others) == len(body) - 1
+def floats_in_bounds_of_noise(source):
     return {
         ast.unparse(node)
-        for top in others
-        for node in ast.walk(top)
+        for node in source.nodes(ENCLOSURES)
         if (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div))
         or (isinstance(node, ast.Constant) and isinstance(node.value, float))
         or (isinstance(node, ast.Call) and dotted(node.func) in {"float", "round"})
@@ -237,9 +236,9 @@ def floats_in_the_table_of_noise(source):
     }
 
 
-def test_the_table_of_noise_is_made_and_read_without_floating_point():
-    """Its one float is sigma, which is a decimal exactly. A contract keeps scipy out."""
-    assert floats_in_the_table_of_noise(SOURCE) == set()
+def test_bounds_that_decide_noise_are_computed_without_floating_point():
+    """Their one float is sigma, which is a rational number exactly. A contract keeps scipy out."""
+    assert floats_in_bounds_of_noise(SOURCE) == set()
 
 
 def drawing_noise(source):
@@ -260,7 +259,7 @@ def test_noise_is_drawn_and_choices_are_made_by_measurement_alone():
 def making_generators(source):
     """Calls in the modules of noise that take randomness, but for those of the fake source."""
     found = set()
-    for file in (NOISE, NOISE_TABLE):
+    for file in (NOISE, EXACT_NOISE, ENCLOSURES):
         for node in source.trees[file].body:
             if getattr(node, "name", "") != FakeNoise.__name__:
                 found |= {
@@ -319,7 +318,7 @@ def test_no_source_of_noise_but_the_fake_one_takes_a_seed():
         if hasattr(kind, "draw") and kind not in (NoiseSource, SelectionSource)
     ]
     assert FakeNoise in sources
-    assert TableNoise in sources
+    assert ExactNoise in sources
     assert len(sources) >= 3
     for kind in sources:
         if kind is FakeNoise:
@@ -405,9 +404,19 @@ def using_global_randomness(source):
     }
 
 
+# What these log is public: names and noise of spends, rounds, and what a ledger was told.
+LOGGING = {
+    "__init__.py",
+    "measurement/checkpoint.py",
+    "measurement/reservation.py",
+    "studio/worker.py",  # hears rounds
+    "synthesizers/tabpe.py",
+}
+
+
 def printing(source):
     calling = {f for f in source.trees for call in source.calls(f) if dotted(call.func) == "print"}
-    return outside(calling, "cli/", "cli.py") | source.importing("logging")
+    return outside(calling, "cli/", "cli.py") | source.importing("logging") - LOGGING
 
 
 @pytest.mark.parametrize("source", [SOURCE, LAB], ids=["tabpe", "tabpe_lab"])
@@ -464,10 +473,10 @@ BREAKS = [
     (taking_random_bytes, "evolution/proposals.py", "import os\nos.urandom(8)"),
     (taking_random_bytes, SESSION, "from os import getrandom\ngetrandom(8)"),
     (importing_secrets, "baselines/gem.py", "import secrets"),
-    (floats_in_the_table_of_noise, NOISE_TABLE, "x = 0.5"),
-    (floats_in_the_table_of_noise, NOISE_TABLE, "def f(x):\n    return x / 2"),
-    (floats_in_the_table_of_noise, NOISE_TABLE, "def f(x):\n    return float(x)"),
-    (floats_in_the_table_of_noise, NOISE_TABLE, "import math"),
+    (floats_in_bounds_of_noise, ENCLOSURES, "x = 0.5"),
+    (floats_in_bounds_of_noise, ENCLOSURES, "def f(x):\n    return x / 2"),
+    (floats_in_bounds_of_noise, ENCLOSURES, "def f(x):\n    return float(x)"),
+    (floats_in_bounds_of_noise, ENCLOSURES, "import math"),
     (drawing_noise, "evolution/posterior.py", "def f(noise):\n    return noise.draw(1, 1.0)"),
     (drawing_noise, BASELINE, "def f(noise):\n    return noise.choose([0, 1], 1.0)"),
     (making_generators, NOISE, "import numpy as np\nnp.random.default_rng(0)"),
@@ -506,7 +515,17 @@ def test_every_rule_is_broken_once():
 
 
 def test_the_files_of_the_rules_are_there():
-    named = {NOISE, NOISE_TABLE, CHECKPOINT, SESSION, SPEND, PIPELINE, INFERENCE, BASELINE}
+    named = {
+        NOISE,
+        EXACT_NOISE,
+        ENCLOSURES,
+        CHECKPOINT,
+        SESSION,
+        SPEND,
+        PIPELINE,
+        INFERENCE,
+        BASELINE,
+    }
     named |= {PRIVATE_METRICS, PUBLIC_REPORT, *MEASURING, *SEARCHING, *AUDIT}
     named |= {file for _, file, _ in BREAKS}
     assert named <= set(SOURCE.trees)

@@ -12,7 +12,7 @@ from scene import Scene
 from searching import files_of, leaks
 from tabpe.errors import DataError
 
-USERS = {"unit": "person", "max_rows_per_user": 2, "noise": "opendp", "n_samples": 150}
+USERS = {"unit": "person", "max_rows_per_user": 2, "n_samples": 150}
 
 
 @pytest.fixture

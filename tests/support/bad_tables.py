@@ -123,3 +123,48 @@ BAD_TABLES: Mapping[str, Callable[..., Frame]] = {
     "a constant column": set_constant_column,
     "another table": draw_other_table,
 }
+
+
+def jitter_few_copies(real: Frame, other: Frame, rng: np.random.Generator) -> Frame:
+    """Return other rows, a tenth of which are real rows with a little noise."""
+    copies = jitter_copies(0.02)(real, rng)
+    return _mix(copies, other, len(other) // 10)
+
+
+def copy_half(real: Frame, other: Frame, _rng: np.random.Generator) -> Frame:
+    """Return other rows, half of which are real rows."""
+    return _mix(real, other, len(other) // 2)
+
+
+def repeat_rows(_real: Frame, other: Frame, _rng: np.random.Generator) -> Frame:
+    """Return half of the other rows twice."""
+    half = other.iloc[: len(other) // 2]
+    return pd.concat([half, half], ignore_index=True)
+
+
+def invent_dependence(_real: Frame, other: Frame, _rng: np.random.Generator) -> Frame:
+    """Return other rows in which one number follows another."""
+    first, second = _list_numbers(other)[:2]
+    cells = np.empty(len(other), dtype=other[second].dtype)
+    cells[np.argsort(other[first].to_numpy(), kind="stable")] = np.sort(other[second].to_numpy())
+    return other.assign(**{second: cells})
+
+
+def round_to_tens(_real: Frame, other: Frame, _rng: np.random.Generator) -> Frame:
+    """Return other rows with the first number rounded to tens."""
+    name = _list_numbers(other)[0]
+    return other.assign(**{name: (other[name] // 10 * 10).astype(other[name].dtype)})
+
+
+def _mix(first: Frame, second: Frame, rows: int) -> Frame:
+    return pd.concat([first.iloc[:rows], second.iloc[rows:]], ignore_index=True)
+
+
+# Made from real rows and from other real rows; no model is needed to see what is wrong.
+PARTLY_BAD_TABLES: Mapping[str, Callable[[Frame, Frame, np.random.Generator], Frame]] = {
+    "a few copies, jittered": jitter_few_copies,
+    "half copies": copy_half,
+    "repeated rows": repeat_rows,
+    "an invented dependence": invent_dependence,
+    "rounded numbers": round_to_tens,
+}

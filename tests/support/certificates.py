@@ -6,16 +6,15 @@ from tabpe.accounting import (
     ROW_LEVEL,
     Adjacency,
     Certificate,
+    ExactNoise,
     LedgerEntry,
     NeighboringRelation,
-    OpenDPNoise,
     Spend,
-    TableNoise,
     WrittenTable,
     compose_epsilon,
 )
 from tabpe.accounting.calibration import BudgetShare, calibrate_spends
-from tabpe.accounting.delta import RowCount, compute_sampling_delta, subtract_sampling_delta
+from tabpe.accounting.delta import RowCount, subtract_sampling_delta
 from tabpe.accounting.zcdp_filter import (
     GAUSSIAN_DP,
     ZCDP,
@@ -23,6 +22,7 @@ from tabpe.accounting.zcdp_filter import (
     find_largest_loss,
 )
 from tabpe.schema import Categorical, Float, Integer, Schema, Source
+from tabpe.verification.verify import SAMPLING_ERRORS
 
 SCHEMA = Schema(
     (
@@ -33,6 +33,8 @@ SCHEMA = Schema(
 )
 DRAFTED = Schema((Integer("age", 0, 99, source=Source.DATA), *SCHEMA.columns[1:]))
 USERS = NeighboringRelation(Adjacency.REPLACE_ONE, max_rows=4)
+# A source of noise of earlier versions, in certificates that must still verify.
+TABLE_NOISE = "discrete Gaussian by table, within 2^-108 of exact, operating system randomness"
 NOISY = RowCount.from_noisy_counts(5000.0, sigma=30.0, cells=1)
 
 
@@ -40,7 +42,7 @@ def honest(
     epsilon=1.0,
     *,
     neighbours=ROW_LEVEL,
-    noise=OpenDPNoise,
+    noise=ExactNoise.name,
     schema=SCHEMA,
     rows=None,
     delta_share=0.0,
@@ -52,7 +54,8 @@ def honest(
 ):
     """A certificate as `tabpe.synthesizers.certify` would write it."""
     spends = [Spend("row count", 30.0 / epsilon, 1, delta_share)]
-    sampling_delta = compute_sampling_delta(noise.sampling_error, 16, epsilon, neighbours)
+    sampling_error = SAMPLING_ERRORS[noise] + neighbours.sampling_error
+    sampling_delta = (1 + math.exp(epsilon)) * 16 * neighbours.cells * sampling_error
     delta = rows.calibration_delta if rows else 1e-6
     exact = subtract_sampling_delta(delta, sampling_delta)
     plan = (BudgetShare("votes", 1.0, 15),)
@@ -76,7 +79,7 @@ def honest(
         strict=strict,
         spends=tuple(spends),
         accountant="privacy loss distributions",
-        noise=noise.name if private else "fake",
+        noise=noise if private else "fake",
         private=private,
         schema=schema.to_dict(),
         schema_digest=schema.digest,
@@ -103,7 +106,7 @@ KINDS = {
     "a table and a ledger": {"release": TABLE, "ledger": ENTRY},
     "replace-one": {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
     "users": {"neighbours": USERS},
-    "noise from a table": {"noise": TableNoise},
+    "noise from a table": {"noise": TABLE_NOISE},
     "a noisy delta": {"rows": NOISY},
     "told values": {"delta_share": 1e-8},
     "a limit of zCDP": {"filtered": ZCDP},

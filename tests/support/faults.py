@@ -4,7 +4,8 @@ Only calls that tabpe makes for its ledger, its run folders and its outputs are 
 """
 
 import errno
-import fcntl
+import importlib
+import importlib.util
 import os
 import sqlite3
 import sys
@@ -18,7 +19,9 @@ WATCHED = (
     "tabpe.accounting.ledger.file",
     "tabpe._utils.files",
 )
-CALLS = {os: ("open", "write", "fsync", "link", "replace", "unlink", "fdopen"), fcntl: ("flock",)}
+CALLS = {os: ("open", "write", "fsync", "link", "replace", "unlink", "fdopen")}
+if importlib.util.find_spec("fcntl") is not None:
+    CALLS[importlib.import_module("fcntl")] = ("flock",)
 # What has an effect that lasts: it may also fail after it had it.
 LASTING = ("write", "link", "replace", "COMMIT")
 _DEPTH = 6

@@ -12,7 +12,6 @@ RESERVED = {
     "adjacency": "add-remove",
     "max_rows_per_user": None,
     "unit": None,
-    "sampling_error": 0.0,
     "note": "",
 }
 BUDGET = {

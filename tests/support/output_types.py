@@ -30,6 +30,11 @@ def expected_types(schema, library):
     return {column.name: kinds[library](column) for column in schema.columns}
 
 
+def is_ordered(column):
+    """Whether a column is an ordered categorical."""
+    return isinstance(column, Categorical) and column.ordered
+
+
 def in_arrow(column):
     """Return the type of a column in Arrow."""
     if getattr(column, "format", None) is not None:
@@ -52,12 +57,18 @@ def in_arrow(column):
 
 def in_polars(column):
     """Return the type of a column in polars."""
+    if is_ordered(column) and all(isinstance(value, str) for value in column.values):
+        return pl.Enum(list(column.values))
     empty = pa.table({"x": pa.array([], in_arrow(column))})
     return pl.from_arrow(empty).schema["x"]
 
 
 def in_pandas(column):
     """Return the name of the type of a column in pandas."""
+    return "category" if is_ordered(column) else _in_pandas_by_arrow(column)
+
+
+def _in_pandas_by_arrow(column):
     kind = in_arrow(column)
     if pa.types.is_integer(kind):
         name = "uint64" if pa.types.is_unsigned_integer(kind) else "int64"

@@ -1,9 +1,9 @@
 """Noise and seeds that are the same in every run of the suite, so that no test fails by chance.
 
-`OpenDPNoise` and `TableNoise` take their randomness from the operating system, and so does a run
-without a `random_state`. In tests they take it from a generator that is seeded by the name of the
-test, or of the fixture, which asks for it. All else about them stays: they say that they are
-private, and refuse what they refuse. Processes that a test starts have real noise.
+`ExactNoise` and `OpenDPNoise` take their randomness from the operating system, and so does a run
+without a `random_state`. In tests they take it from a generator that is seeded by the
+name of the test, or of the fixture, which asks for it. All else about them stays: they say that
+they are private, and refuse what they refuse. Processes that a test starts have real noise.
 
 Hypothesis draws some examples from constants of the modules that are loaded just then, so that they
 depend on which tests ran before. Here it takes its own constants alone.
@@ -21,7 +21,7 @@ import zlib
 import numpy as np
 from hypothesis.internal.conjecture import providers
 
-from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting import ExactNoise, FakeNoise, OpenDPNoise
 
 REAL = (
     "tests/statistical/",
@@ -54,9 +54,9 @@ def noise_of(name):
 
 def install():
     """Put repeatable noise and seeds in the place of the real ones, inside of such blocks."""
-    for kind in (OpenDPNoise, TableNoise):
+    for kind in (ExactNoise, OpenDPNoise):
         kind.draw = _drawn(kind.draw)
-    OpenDPNoise.choose = _chosen(OpenDPNoise.choose)
+        kind.choose = _chosen(kind.choose)
     secrets.randbits = _seed(secrets.randbits)
     # Older versions do not look for such constants.
     if hasattr(providers, "_get_local_constants"):

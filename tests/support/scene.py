@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 from planted import SCHEMA, Witness, digests, made_up, pieces, table
 from searching import chain_of, files_of, leaks
 from tabpe import Posterior, TabPE
-from tabpe.accounting import OpenDPNoise
+from tabpe.accounting import ExactNoise
 from tabpe.cli.app import app
 from tabpe.evaluation.private_metrics import appraise
 from tabpe.evolution.config import PRESETS
 
 SMALL = Posterior(candidates=330, pool=2000)
-QUICK = {"epsilon": 1, "delta": 1e-6, "n_samples": 300, "noise": "table", "random_state": 0}
+QUICK = {"epsilon": 1, "delta": 1e-6, "n_samples": 300, "random_state": 0}
 
 
 class Scene:
@@ -84,7 +84,7 @@ class Scene:
 
     def _words(self, data, schema):
         named = () if schema is None else ("--schema", self.private / schema)
-        usual = ("--delta", "1e-6", "--rows", 300, "--noise", "table", "-o", "out.csv", "--force")
+        usual = ("--delta", "1e-6", "--rows", 300, "-o", "out.csv", "--force")
         return "synth", self.private / data, *named, "--preset", self.preset, *usual
 
     def fit(self, data, declared=SCHEMA, **changes):
@@ -107,7 +107,7 @@ class Scene:
 
     def appraise(self, data, declared=SCHEMA, **changes):
         """Measure the private table and keep all that is shown; return an error if any."""
-        usual = {"epsilon": 1, "delta": 1e-6, "noise": OpenDPNoise(), "random_state": 0}
+        usual = {"epsilon": 1, "delta": 1e-6, "noise": ExactNoise(), "random_state": 0}
         with self.listening():
             try:
                 found = appraise(data, made_up(), declared, **(usual | changes))

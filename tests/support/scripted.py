@@ -50,7 +50,7 @@ class Script:
         growth: By which factor votes are more than those of the round before.
     """
 
-    name, private, sampling_error, largest_sigma = "scripted", False, 0.0, float("inf")
+    name, private = "scripted", False
 
     def __init__(self, patch, *, scale=1, rows=700, growth=1.0):
         self._scale, self._rows, self._growth, self._factor = scale, rows, growth, 1.0

@@ -14,7 +14,7 @@ SPOILT = {
     "text in booleans": ("ill", RARE, "schema.yaml", ()),
     "no value": ("height", None, "schema.yaml", ()),
     "unknown category": ("ward", RARE, "strict.yaml", ()),
-    "no user": ("person", None, "schema.yaml", ("--unit", "person", "--noise", "opendp")),
+    "no user": ("person", None, "schema.yaml", ("--unit", "person")),
     "a gap after the purchase": (
         *("height", None, None),
         (

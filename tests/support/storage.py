@@ -9,6 +9,7 @@ import csv
 import datetime as dt
 import gzip
 import itertools
+import json
 import math
 import random
 import sqlite3
@@ -60,12 +61,18 @@ class Habits:
         plain: Whether text must be as it is printed, as the text itself counts.
         pattern: The format that text may have instead of ISO 8601.
         blank: Whether missing cells may be blank text.
+        commas: Whether numbers that are text are written as 1.234,5.
+        unit: What may stand behind such numbers.
+        nulls: What stands for a missing cell.
     """
 
     flags: bool = False
     plain: bool = False
     pattern: str | None = None
     blank: bool = True
+    commas: bool = False
+    unit: str = ""
+    nulls: tuple = ()
 
 
 def store(table, form, folder, habits=None):
@@ -116,6 +123,9 @@ def _texts(cell, habits):
         yield from ([str(int(cell))] if habits.flags else [])
     elif number_of(cell) is not None:
         number = number_of(cell)
+        if habits.commas and "e" not in str(number):
+            yield from _texts_with_commas(number, habits.unit)
+            return
         yield str(number)
         if isinstance(number, int):
             yield from (f"{number}.0", f"{number}.000", f" {number}")
@@ -134,6 +144,18 @@ def _texts(cell, habits):
         yield from ([cell.strftime(habits.pattern)] if habits.pattern else [])
     else:
         yield UNREADABLE
+
+
+def _texts_with_commas(number, unit):
+    """Yield a number as 1.234,5, and with its unit."""
+    whole, _, part = str(number).partition(".")
+    # A mark that is left out would be read as another: 1234.5 is not text here.
+    grouped = f"{int(whole):,}".replace(",", ".") if whole.lstrip("-").isdigit() else whole
+    sign = "-" if whole.startswith("-") and not grouped.startswith("-") else ""
+    text = sign + grouped + (f",{part}" if part else "")
+    yield text
+    if whole.lstrip("-").isdigit():
+        yield from (f"{text} {unit}".rstrip(), f" {text}" if part else f"{text},0")
 
 
 def _texts_of_moments(cell):
@@ -455,6 +477,36 @@ def _csv(table, rng, folder, habits):
     return path
 
 
+def _json_lines(table, rng, folder, habits):
+    """Write objects; a missing cell is null, or its key is left out, but for the first row's."""
+    path = folder / f"{next(_NUMBERS)}.jsonl"
+    names = list(table)
+    with path.open("w", encoding="utf-8") as file:
+        for number, cells in enumerate(zip(*table.values(), strict=True)):
+            known = {
+                name: _for_json(cell, rng, habits[name])
+                for name, cell in zip(names, cells, strict=True)
+            }
+            kept = {
+                name: c
+                for name, c in known.items()
+                if c is not None or rng.random() < 0.5 or not number
+            }
+            file.write(f"{json.dumps(kept)}\n")
+    return path
+
+
+def _for_json(cell, rng, habits):
+    """Return a cell as JSON has it: text, unless it is a number that JSON holds exactly."""
+    number = None if is_missing(cell) else number_of(cell)
+    if isinstance(cell, bool):
+        return int(cell) if habits.flags and rng.random() < 0.3 else cell
+    if number is not None and math.isfinite(number) and rng.random() < 0.7:
+        whole = isinstance(number, int) and abs(number) < EXACT
+        return float(number) if whole and rng.random() < 0.3 else number
+    return text_of(cell, rng, habits)
+
+
 def _duckdb(table, rng, folder, habits):
     stored = _arrow_table(table, rng, habits, texts=(pa.string(), pa.large_string()))
     connection = duckdb.connect()
@@ -511,9 +563,12 @@ LIBRARIES = {
     "parquet": _parquet,
     "arrow files": _arrow_files,
     "csv": _csv,
+    "json lines": _json_lines,
     "sqlite": _sqlite,
     "duckdb": _duckdb,
 }
+# Systems of their own, which read no text by the rules of a schema.
+DATABASES = ("sqlite", "duckdb")
 FRAMES = ("pandas", "polars", "pyarrow")
 # A frame gives a frame of its library; all else gives Arrow's.
 OUTPUT = {name: name if name in FRAMES else "pyarrow" for name in LIBRARIES}

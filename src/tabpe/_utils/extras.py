@@ -12,6 +12,13 @@ REPORT = {
     "ot": "POT",
     "sklearn": "scikit-learn",
 }  # modules of the extra `report` and their packages
+STUDIO = {
+    "babel": "babel",
+    "cryptography": "cryptography",
+    "python_multipart": "python-multipart",
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
+}
 
 
 def has_report_extra() -> bool:
@@ -49,6 +56,26 @@ def require_sign_extra(what: str) -> None:
     """
     if not has_sign_extra():
         raise TabpeError(f"{what} needs cryptography: pip install 'tabpe[sign]'.")
+
+
+def require_studio_extra(what: str) -> None:
+    """Raise an error unless all packages of the extra `tabpe[studio]` are installed.
+
+    Args:
+        what: The feature that needs them; the subject of the error message.
+
+    Example:
+        >>> require_studio_extra("tabpe studio")
+    """
+    modules = {**STUDIO, **REPORT}
+    missing = [package for module, package in modules.items() if find_spec(module) is None]
+    if missing:
+        raise TabpeError(f"{what} needs {', '.join(missing)}: pip install 'tabpe[studio]'.")
+
+
+def has_opendp_extra() -> bool:
+    """Return whether the package of the extra `tabpe[opendp]` is installed."""
+    return find_spec("opendp") is not None
 
 
 def require_package(module: str, extra: str, what: str) -> Any:

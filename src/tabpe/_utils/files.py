@@ -235,7 +235,7 @@ def create_file(path: Path, fill: Callable[[BinaryIO], None]) -> None:
         with _PendingFile(path, 0o600) as draft:
             draft.fill(fill)
             draft.link_new_file()
-        _sync_folder(path.parent)
+        _sync_name(path)
     except FileExistsError:
         raise OutputError(f"{path}: exists already.") from None
     except OSError as error:
@@ -252,7 +252,9 @@ def append_line(path: Path, line: str) -> None:
     """
     content = f"{line}\n".encode()
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        # Without O_BINARY, Windows would write another end of line than the digests are about.
+        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, flags)
         try:
             if os.write(handle, content) < len(content):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -359,10 +361,10 @@ def stage_folder(path: Path) -> Iterator[Path]:
             yield hidden
         try:
             hidden.chmod(0o777 & ~_get_umask())
-            _sync_folder(hidden)
+            _sync_names_in(hidden)
             check_new_folder(path)  # again: renaming would replace an empty folder
             hidden.rename(path)
-            _sync_folder(path.parent)
+            _sync_names_in(path.parent)
         except OSError as error:
             if isinstance(error, OutputError):
                 raise
@@ -486,7 +488,21 @@ def _record_written(path: Path) -> None:
         written.append(path)
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_name(file: Path) -> None:
+    """Sync the name of a new file to the disk."""
+    if sys.platform == "win32":
+        # A folder can not be synced there. NTFS records names in a journal, in order: a sync of
+        # the file writes it up to here.
+        with file.open("rb+") as opened:
+            os.fsync(opened.fileno())
+        return
+    _sync_names_in(file.parent)
+
+
+def _sync_names_in(folder: Path) -> None:
+    """Sync the names in a folder to the disk; on Windows they follow in the order of changes."""
+    if sys.platform == "win32":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -35,8 +35,8 @@ def dump(plain: Any) -> str:
     """Return plain values as YAML.
 
     Example:
-        >>> print(dump({"values": ["a", "no"]}), end="")
-        values: [a, 'no']
+        >>> print(dump({"values": ["a", "no", "04109"]}), end="")
+        values: [a, 'no', '04109']
     """
     text: str = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return text
@@ -98,8 +98,12 @@ def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.SequenceN
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Escape Unicode line breaks, which a YAML reader would turn into spaces."""
-    style = '"' if re.search("[\\x85\\u2028\\u2029]", text) else None
+    """Escape Unicode line breaks, which a reader would turn into spaces, and quote all digits.
+
+    04109 is text to one version of YAML and a number to another.
+    """
+    digits = "'" if re.fullmatch(r"[-+]?[0-9][0-9_.,]*", text) else None
+    style = '"' if re.search("[\\x85\\u2028\\u2029]", text) else digits
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

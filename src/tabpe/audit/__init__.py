@@ -12,7 +12,7 @@
 - `find_broken`: systems that violate the guarantee
 - `report`: what was found
 
-An audit can refute a guarantee, never prove it. The proof is in `docs/privacy.md`.
+An audit can refute a guarantee, never prove it. The proof is in `docs/explanation/proofs.md`.
 """
 
 from tabpe.audit.report import (

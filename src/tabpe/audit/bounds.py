@@ -11,7 +11,6 @@ a bound above epsilon with probability at most `alarm`, whatever the attack.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -58,10 +57,6 @@ class AttackErrors:
         """Return the errors of saying so from `compute_noise_threshold` on."""
         alarms, misses = int((outs >= threshold).sum()), int((ins < threshold).sum())
         return cls(alarms, len(outs), misses, len(ins))
-
-    def scale_counts(self, factor: int) -> AttackErrors:
-        """Return the errors of an attack that is tried so many times as often."""
-        return AttackErrors(*(factor * count for count in dataclasses.astuple(self)))
 
     def compute_limits(self, alarm: float) -> tuple[float, float]:
         """Return upper limits of both error rates (Clopper and Pearson 1934).

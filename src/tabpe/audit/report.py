@@ -17,7 +17,7 @@ _MEANING = """\
 with so many samples; it can not refute a claim beyond that. A bound above the claim refutes the \
 guarantee, and so does noise that repeats, or a row that changes a histogram by more than 1 in L2 \
 norm. A bound below the claim proves nothing: an audit can refute a guarantee, never prove it. The \
-proof of this one is in docs/privacy.md."""
+proof of this one is in docs/explanation/proofs.md."""
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,22 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tabpe.accounting import FakeNoise, NoiseSource, OpenDPNoise, TableNoise
+from tabpe.accounting import ExactNoise, FakeNoise, NoiseSource
 from tabpe.audit.report import PrivacyClaim
 from tabpe.backends import Answer, Backend, BoundedUsers, Query
 from tabpe.errors import NotPrivateWarning
 from tabpe.evolution import Strategy
 from tabpe.io import Batch, TableSource, draft_schema
 from tabpe.schema import Schema
-from tabpe.synthesizers.tabpe import TabPE
+
+if TYPE_CHECKING:
+    from tabpe.synthesizers.tabpe import TabPE
 
 SEED = 0
 
@@ -44,7 +46,7 @@ class AuditedSystem:
     """
 
     name: str = "as shipped"
-    noise: Callable[[], NoiseSource] = OpenDPNoise
+    noise: Callable[[], NoiseSource] = ExactNoise
     backend: Callable[[Backend], Backend] = lambda backend: backend
     charged: Callable[[int], int] = lambda times: times
     users: Callable[[BoundedUsers], BoundedUsers] = lambda users: users
@@ -59,6 +61,8 @@ class AuditedSystem:
 
         All that a user can set is the same in every call, the seed of the search included.
         """
+        from tabpe.synthesizers.tabpe import TabPE
+
         model = TabPE(
             epsilon=claim.epsilon,
             delta=claim.delta,
@@ -104,12 +108,10 @@ class NarrowNoise:
 
     name = "too little"
     private = False
-    sampling_error = 0.0
-    largest_sigma = math.inf
 
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return draws of parameter `sigma / sqrt(2)`."""
-        return TableNoise().draw(size, sigma / math.sqrt(2))
+        return ExactNoise().draw(size, sigma / math.sqrt(2))
 
 
 class ReusedNoise:
@@ -117,8 +119,6 @@ class ReusedNoise:
 
     name = "reused"
     private = False
-    sampling_error = 0.0
-    largest_sigma = math.inf
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[int, float], NDArray[np.int64]] = {}
@@ -126,7 +126,7 @@ class ReusedNoise:
     def draw(self, size: int, sigma: float) -> NDArray[np.int64]:
         """Return the draws of the first call."""
         if (size, sigma) not in self._drawn:
-            self._drawn[size, sigma] = TableNoise().draw(size, sigma)
+            self._drawn[size, sigma] = ExactNoise().draw(size, sigma)
         return self._drawn[size, sigma]
 
 
@@ -175,20 +175,13 @@ class TypeNamingSource:
 
 
 BROKEN = (
-    AuditedSystem(
-        "votes twice",
-        noise=TableNoise,
-        backend=DoubleBackend,
-        table=_double_rows,
-    ),
+    AuditedSystem("votes twice", backend=DoubleBackend, table=_double_rows),
     AuditedSystem("sigma / sqrt 2", noise=NarrowNoise),
     AuditedSystem("reused noise", noise=ReusedNoise),
     AuditedSystem("seeded noise", noise=_make_seeded_noise),
     AuditedSystem("no noise", noise=_make_silent_noise),
-    AuditedSystem("bounds from data", noise=TableNoise, schema=_draft_from_data),
+    AuditedSystem("bounds from data", schema=_draft_from_data),
 )
-BROKEN_CHARGES = (
-    AuditedSystem("many for the price of one", noise=TableNoise, charged=lambda _: 1),
-)
+BROKEN_CHARGES = (AuditedSystem("many for the price of one", charged=lambda _: 1),)
 BROKEN_IN_STORAGE = (AuditedSystem("text of storage types", source=TypeNamingSource),)
 BROKEN_FOR_USERS = (AuditedSystem("a vote for each row of a user", users=_separate_owners),)

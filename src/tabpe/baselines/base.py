@@ -39,10 +39,10 @@ from tabpe.accounting.zcdp_filter import (
     find_largest_loss,
 )
 from tabpe.backends import EncodedReading, LocalBackend
-from tabpe.baselines.domain import Domain, SyntheticRows
+from tabpe.baselines.domain import Domain, SyntheticRows, join_cells
 from tabpe.baselines.session import BaselineSession
 from tabpe.encoding import Encoder, Marginal
-from tabpe.encoding.marginals import NumberAxis, build_axis
+from tabpe.encoding.marginals import ListAxis, MarginalAxis, NumberAxis, build_axis
 from tabpe.errors import BudgetError, CapacityError, ParameterError, SchemaError, TabpeError
 from tabpe.io import TableSource, use_source
 from tabpe.io.source import check_plain_columns
@@ -57,6 +57,7 @@ from tabpe.synthesizers.certify import ACCOUNTANT, certify, list_storage_facts
 from tabpe.synthesizers.options import check_seed, load_schema, resolve_noise, warn_of_schema
 
 BINS = "bins"
+RARE = "rare categories"
 PRIVTREE, QUANTILE, UNIFORM = "privtree", "quantile", "uniform"
 KINDS = PRIVTREE, QUANTILE, UNIFORM
 FEW = 16  # A column with so many values or fewer has a bin for each.
@@ -127,21 +128,57 @@ def measure_bins(
     return {axis.name: found.get(axis.name, axis) for axis in _make_axes(encoder, names, FEW)}
 
 
-def join_cells(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
-    """Return an axis with fewer bins, each made up of cells that follow each other.
-
-    Args:
-        axis: The cells.
-        starts: The cells in which bins begin, in order; the first is 0.
+def plan_rare(rare: float, encoder: Encoder) -> tuple[BudgetShare, ...]:
+    """Return what it costs to find rare categories: one part, or none if none are merged.
 
     Example:
-        >>> fine = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
-        >>> join_cells(fine, [0, 3])
-        NumberAxis(name='age', index=0, cuts=(0.75,), edges=(0.0, 75.0, 100.0), nullable=False)
+        >>> from tabpe.schema import Categorical, Schema
+        >>> encoder = Encoder(Schema((Categorical("ward", ("eye", "heart", "skin")),)))
+        >>> plan_rare(0.01, encoder)
+        (BudgetShare(name='rare categories', share=1.0, times=1, mechanism='discrete Gaussian'),)
+        >>> plan_rare(0.0, encoder)
+        ()
     """
-    cuts = tuple(axis.cuts[start - 1] for start in starts[1:])
-    edges = tuple(axis.edges[start] for start in starts)
-    return NumberAxis(axis.name, axis.index, cuts, (*edges, axis.edges[-1]))
+    validation.check_real("rare", rare, above=0, below=1, least=True)
+    times = len(_list_long_columns(encoder))
+    return (BudgetShare(RARE, 1.0, times, GAUSSIAN),) if rare and times else ()
+
+
+def merge_rare(
+    rare: float, encoder: Encoder, session: PrivateSession, spend: Spend | None, rows: float
+) -> dict[str, ListAxis]:
+    """Return the cells of columns with rare categories, which share one cell.
+
+    A row of that cell gets any of its categories, each as likely as the other.
+
+    Args:
+        rare: A category is rare if its noisy share is below.
+        encoder: Encodes the rows.
+        session: The way to the private rows.
+        spend: What `plan_rare` became; None if nothing is merged.
+        rows: The number of rows, public or noisy.
+    """
+    if spend is None:
+        return {}
+    names = _list_long_columns(encoder)
+    marginals = [Marginal((build_axis(encoder, name),)) for name in names]
+    found: dict[str, ListAxis] = {}
+    for name, counts in zip(names, session.estimate_marginals(spend, marginals), strict=True):
+        kept = counts >= rare * rows
+        if np.count_nonzero(~kept) > 1:
+            groups = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+            axis = build_axis(encoder, name, groups=tuple(groups.tolist()))
+            found |= {name: axis} if isinstance(axis, ListAxis) else {}
+    return found
+
+
+def _list_long_columns(encoder: Encoder) -> list[str]:
+    """Return the columns of three categories or more; the label is none of them."""
+    return [column.name for column in encoder.categorical if column.states > 2]  # noqa: PLR2004
+
+
+def _share_evenly(parts: Sequence[BudgetShare]) -> tuple[BudgetShare, ...]:
+    return scale_shares(parts, 1 / len(parts)) if parts else ()
 
 
 def find_even_starts(counts: NDArray[np.float64], most: int) -> tuple[int, ...]:
@@ -209,7 +246,7 @@ class SynthesisMethod(Protocol):
 
     Privacy: a method sees nothing of the private rows but answers of its session: all are charged.
 
-    Args:
+    Attributes:
         name: What it is called.
         adaptive: Whether what it asks for, how often or with which noise follows from earlier noisy
             answers. Such a method is accounted for by a filter; others by their plan.
@@ -218,7 +255,11 @@ class SynthesisMethod(Protocol):
 
     name: ClassVar[str]
     adaptive: ClassVar[bool]
-    binned: ClassVar[bool]
+
+    @property
+    def binned(self) -> bool:
+        """Whether bins of numbers are to be estimated."""
+        ...
 
     def parts(self, attributes: int) -> tuple[BudgetShare, ...]:
         """Return the plan, whose shares add up to 1; nothing if the method is adaptive.
@@ -301,8 +342,8 @@ def agree_on_terms(
     rows = validation.check_optional(validation.check_integer, "public_rows", public_rows, least=1)
     known = _choose_delta(delta, rows)
     check_guarantee(epsilon, known)
-    if not isinstance(noise, SelectionSource) or noise.sampling_error:
-        raise ParameterError("noise: baselines need exact noise that also chooses: use 'opendp'.")
+    if not isinstance(noise, SelectionSource):
+        raise ParameterError("noise: baselines need noise that also chooses: use 'exact'.")
     share = validation.check_real("bins_budget", bins_budget, above=0, below=1 - _ROWS_SHARE)
     first: tuple[BudgetShare, ...] = (
         () if rows is not None else (BudgetShare(ROW_COUNT, _ROWS_SHARE),)
@@ -408,10 +449,12 @@ class Baseline(Fitted):
         n_samples: How many rows to make; None for as many as there are private ones.
         bins: How numbers are cut into bins: `privtree`, `quantile` or `uniform`. A method that
             needs no bins estimates none.
-        bins_budget: Which part of the budget bins take that are estimated.
+        bins_budget: Which part of the budget bins take that are estimated, with rare categories.
         most_bins: The most bins of a column.
+        rare: Categories with a smaller noisy share of the rows are merged into one cell; 0 for
+            none.
         public_rows: The number of private rows, if that is public; None to measure it.
-        noise: `opendp`, or a source of noise for tests.
+        noise: `exact` or `opendp`, as for `TabPE`.
         random_state: Seed of all that is not noise. It never seeds the noise.
 
     Attributes:
@@ -441,8 +484,9 @@ class Baseline(Fitted):
         bins: str = "privtree",
         bins_budget: float = 0.1,
         most_bins: int = 32,
+        rare: float = 0.0,
         public_rows: int | None = None,
-        noise: str | NoiseSource = "opendp",
+        noise: str | NoiseSource = "exact",
         random_state: int | None = None,
     ) -> None:
         self.method = method
@@ -453,6 +497,7 @@ class Baseline(Fitted):
         self.bins = bins
         self.bins_budget = bins_budget
         self.most_bins = most_bins
+        self.rare = rare
         self.public_rows = public_rows
         self.noise = noise
         self.random_state = random_state
@@ -484,7 +529,7 @@ class Baseline(Fitted):
             delta=self.delta,
             public_rows=self.public_rows,
             attributes=len(declared.columns),
-            bins=plan_bins(self._bins, encoder),
+            bins=_share_evenly((*plan_bins(self._bins, encoder), *plan_rare(self.rare, encoder))),
             bins_budget=self.bins_budget,
             noise=noise,
         )
@@ -557,9 +602,11 @@ class Baseline(Fitted):
         measured = measure_bins(
             self._bins, encoder, session, spends.get(BINS), most=self.most_bins, rows=rows
         )
+        merged = merge_rare(self.rare, encoder, session, spends.get(RARE), rows)
+        measured_axes: dict[str, MarginalAxis] = {**measured, **merged}
         names = encoder.names
         axes = tuple(
-            measured.get(name) or build_axis(encoder, name, max_bins=self.most_bins)
+            measured_axes.get(name) or build_axis(encoder, name, max_bins=self.most_bins)
             for name in names
         )
         label = encoder.schema.target
@@ -580,7 +627,7 @@ class Baseline(Fitted):
             "n_samples": len(rows.records),
             "bins": self._bins if self.method.binned else "none",
             "most_bins": self.most_bins,
-        }
+        } | ({"rare": self.rare} if self.rare else {})
         hyperparameters: dict[str, Any] = dataclasses.asdict(self.method)  # type: ignore[call-overload]
         # One of the same name does not replace what is stated here.
         return stated | hyperparameters | stated

@@ -6,6 +6,7 @@ Everything here is public: axes are cut by the schema or by what was estimated.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,24 @@ class SyntheticRows:
 
     records: Records
     classes: NDArray[np.int64]
+
+
+def join_cells(axis: NumberAxis, starts: Sequence[int]) -> NumberAxis:
+    """Return an axis with fewer bins, each of cells that follow each other.
+
+    Args:
+        axis: The cells.
+        starts: The cells in which bins begin, in order; the first is 0.
+
+    Example:
+        >>> fine = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
+        >>> joined = join_cells(fine, [0, 3])
+        >>> joined.cuts, joined.edges
+        ((0.75,), (0.0, 75.0, 100.0))
+    """
+    cuts = tuple(axis.cuts[start - 1] for start in starts[1:])
+    edges = tuple(axis.edges[start] for start in starts)
+    return NumberAxis(axis.name, axis.index, cuts, (*edges, axis.edges[-1]))
 
 
 @dataclass(frozen=True)
@@ -80,6 +99,40 @@ class Domain:
     def make_marginal(self, clique: Clique) -> Marginal:
         """Return the marginal of a clique, as rows are asked for it."""
         return Marginal(tuple(self.axes[place] for place in clique))
+
+    def group_cells(self, most: int) -> tuple[Codes, ...]:
+        """Return the group of each cell of each attribute, with at most so many of a number.
+
+        Groups are of cells that follow each other, about equally many; those of listed values hold
+        one each.
+
+        Example:
+            >>> age = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
+            >>> Domain((age,), None).group_cells(2)
+            (array([0, 0, 1, 1]),)
+        """
+        return tuple(
+            np.arange(axis.size) * min(most, axis.size) // axis.size
+            if isinstance(axis, NumberAxis)
+            else np.arange(axis.size)
+            for axis in self.axes
+        )
+
+    def coarsen(self, most: int) -> Domain:
+        """Return the domain whose cells are the groups of `group_cells`.
+
+        Example:
+            >>> age = NumberAxis("age", 0, (0.25, 0.5, 0.75), (0.0, 25.0, 50.0, 75.0, 100.0))
+            >>> Domain((age,), None).coarsen(2).axes[0].cuts
+            (0.5,)
+        """
+        axes = (
+            join_cells(axis, np.flatnonzero(np.diff(groups, prepend=-1)).tolist())
+            if isinstance(axis, NumberAxis)
+            else axis
+            for axis, groups in zip(self.axes, self.group_cells(most), strict=True)
+        )
+        return Domain(tuple(axes), self.label)
 
     def count_rows(self, codes: Codes, clique: Clique) -> Floats:
         """Return how many synthetic rows fall into each cell of a marginal, in its shape."""

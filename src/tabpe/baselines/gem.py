@@ -19,11 +19,12 @@ How a generator is fitted to the marginals that were measured, and averaged over
 Liu, Vietri and Wu, "Iterative Methods for Private Synthetic Data" (2021). Each round chooses the
 marginal of the workload that the model gets most wrong, measures it, and fits the network to the
 cells of all measured marginals whose error stands out. The workload is all marginals of one degree,
-and a marginal is measured whole: a row counts in one cell of it, so this costs as much as one cell.
+and a marginal is measured whole: a row adds to one cell of it, so this costs as much as one cell.
 
 What differs from the published method: marginals are scored by the sum of all their errors and
 measured whole, not cell by cell; no marginal is measured twice; the network has a fixed width. How
-much of the average network stays in a round (`smoothing`) was chosen on Adult and a made-up table.
+much of the average network stays in a round (`smoothing`) was chosen on Adult and a simulated
+table.
 
 Privacy: rows are read by `choose_marginal` and `marginals` of the session alone. All else is made
 of their answers and of its `rng`.

@@ -59,12 +59,28 @@ class BaselineSession:
     ) -> list[Floats]:
         """Return the noisy counts of some marginals, in their shapes; each is charged once.
 
-        A row counts one in each of them. The noise on every cell is discrete Gaussian.
+        A row adds 1 to each of them. The noise on every cell is discrete Gaussian.
         """
         if not cliques:
             return []
         spend = self._authorize(part, sigma, len(cliques), GAUSSIAN)
         return self.session.estimate_marginals(spend, self._make_marginals(cliques))
+
+    def marginals_by_level(
+        self, part: str, cliques: Sequence[Clique], levels: Sequence[Domain]
+    ) -> list[Floats]:
+        """Return the noisy counts of the marginals of each level, one level after the other.
+
+        Args:
+            part: The name of the spend; each marginal of each level is charged once.
+            cliques: The attributes of the marginals.
+            levels: What the cells of a level are: public coarser versions of the domain.
+        """
+        if not cliques or not levels:
+            return []
+        spend = self._authorize(part, None, len(cliques) * len(levels), GAUSSIAN)
+        asked = [level.make_marginal(clique) for level in levels for clique in cliques]
+        return self.session.estimate_marginals(spend, asked)
 
     def choose_marginal(
         self,

@@ -1,6 +1,6 @@
 """The command line: argument parsing and terminal output.
 
-- `app`: the commands
+- `app`: the list of commands, and loads the one that runs
 - `console`: results, warnings and errors in the terminal
 - `options`: the options of `tabpe synth`, and the arguments that name a table
 - `release`: the files that `tabpe synth` writes, beside the table or in a folder

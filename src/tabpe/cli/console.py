@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
@@ -20,10 +22,12 @@ from tabpe.errors import (
     OutputError,
     SlowVotesWarning,
     TabpeError,
+    ThinSupportWarning,
     ThinVotesWarning,
 )
 
 INTERRUPTED = 2
+_NARROWEST, _WIDEST = 30, 80
 
 
 @contextmanager
@@ -35,7 +39,13 @@ def report_errors() -> Iterator[None]:
     """
     with warnings.catch_warnings(), files.track_written_files() as written:
         warnings.simplefilter("ignore")
-        for category in (NoBudgetWarning, NotPrivateWarning, SlowVotesWarning, ThinVotesWarning):
+        for category in (
+            NoBudgetWarning,
+            NotPrivateWarning,
+            SlowVotesWarning,
+            ThinSupportWarning,
+            ThinVotesWarning,
+        ):
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
@@ -59,6 +69,22 @@ def report_errors() -> Iterator[None]:
 def print_line(title: str, text: str) -> None:
     """Print one line of a result."""
     typer.echo(f"{title:<9} {text}")
+
+
+def print_wrapped(title: str, text: str, *, indent: str = "") -> None:
+    """Print a long text of a result on as many lines as it needs, from the second on indented."""
+    first, rest = f"{title:<9} ", f"{'':<9} {indent}"
+    width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
+    typer.echo(
+        textwrap.fill(
+            text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        )
+    )
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a number and what it counts: "1 field", "1,200 fields"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def check_free(*paths: Path, force: bool, inputs: Iterable[Path] = ()) -> None:

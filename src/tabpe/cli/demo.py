@@ -19,6 +19,10 @@ from tabpe.io import make_table_writer, read_table
 from tabpe.io.example import compute_pattern_share, hospital_schema, hospital_table
 
 ROWS, UNSEEN_ROWS = 20_000, 5_000
+STATED = {
+    "purpose": "To show what tabpe does, with simulated patients",
+    "contact": "Data office of a simulated hospital",
+}
 
 
 def demo(
@@ -40,7 +44,7 @@ def demo(
         print_line("public", f"{schema_file}: what is public about them")
     saved, page = folder / "run.tabpe", folder / "report.html"
     options: dict[str, Any] = {"epsilon": epsilon, "random_state": 0, "save": saved, "force": True}
-    synth.synth(str(private), output, schema=schema_file, **options)
+    synth.synth(str(private), output, schema=schema_file, **(STATED | options))
     with report_errors():
         _compare_pattern(real, output)
     evaluate.evaluate(str(private), str(output), page, test=str(unseen), run=saved, force=True)

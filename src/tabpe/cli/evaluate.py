@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import textwrap
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +13,7 @@ import typer
 from tabpe._utils import files
 from tabpe._utils.extras import require_report_extra
 from tabpe.accounting import Certificate
-from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.cli.console import check_free, print_line, print_wrapped, report_errors
 from tabpe.cli.options import (
     Decimal,
     Delimiter,
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 
 PUBLIC, MEASURES = "A report that may be released", "Metrics"
-_NARROWEST, _WIDEST = 30, 80
 NONE, CODES = "-", "codes"
 
 Real = Annotated[str, typer.Argument(metavar="REAL", help="The real table, as for 'tabpe synth'.")]
@@ -293,16 +290,11 @@ def _warn_of_doubts(report: Report) -> None:
 def _print_findings(report: Report, output: Path, json_file: Path | None, seconds: float) -> None:
     for card in report.cards:
         typer.echo(f"{card.grade:<9} {card.title}: {card.figure}")
-    _print_wrapped("verdict", report.verdict)
+    print_wrapped("verdict", report.verdict)
     learned = report.contents.utility
     for note in (*report.contents.notes, *(() if learned is None else learned.notes)):
-        _print_wrapped("note", note)
+        print_wrapped("note", note)
     for path in filter(None, [output, json_file]):
         print_line("wrote", f"{path} in {seconds:.1f} s" if path == output else str(path))
     if report.contents.mode == "custodian":
         print_line("caution", "it has exact statistics of the real rows: do not release it")
-
-
-def _print_wrapped(title: str, words: str) -> None:
-    indent, width = " " * 10, min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns))
-    typer.echo(textwrap.fill(words, width, initial_indent=f"{title:<9} ", subsequent_indent=indent))

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from tabpe._utils import files
-from tabpe.accounting.certificate import round_up
 from tabpe.accounting.ledger import DatasetStatus, Ledger, RunEntry
 from tabpe.accounting.ledger.events import check_digest
+from tabpe.accounting.pld import round_up
 from tabpe.cli.console import check_free, print_line, report_errors
 from tabpe.errors import LedgerError
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tabpe._utils import files
 from tabpe.accounting import Certificate, WrittenTable
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting.pld import round_up
 from tabpe.errors import OutputError
 from tabpe.io.exporters import ReleasedFile, build_croissant, make_dictionary
 from tabpe.io.writers import check_suffix, make_table_writer
@@ -141,8 +141,23 @@ def write_release(contents: ReleaseContents, output: Path) -> Certificate:
     return made[0]
 
 
-def write_bundle(contents: ReleaseContents, folder: Path, name: Path, command: str) -> Certificate:
-    """Write a release folder, which appears whole or not at all; return the certificate."""
+def write_bundle(
+    contents: ReleaseContents,
+    folder: Path,
+    name: Path,
+    command: str,
+    more: Mapping[str, tuple[str, str]] | None = None,
+) -> Certificate:
+    """Write a release folder, which appears whole or not at all; return the certificate.
+
+    Args:
+        contents: What is released.
+        folder: The new folder.
+        name: The name of the table in it.
+        command: The command that makes such a release.
+        more: More files by name: what each is, and its text.
+    """
+    more = more or {}
     from tabpe.evaluation.report import evaluate_public
 
     with files.stage_folder(folder) as staged:
@@ -163,8 +178,12 @@ def write_bundle(contents: ReleaseContents, folder: Path, name: Path, command: s
         metadata = _describe_release(contents.schema, certificate, staged)
         text = json.dumps(metadata, indent=2, ensure_ascii=False)
         files.write_text(staged / METADATA, f"{text}\n")
+        for extra, (_, content) in more.items():
+            files.write_text(staged / extra, content)
         signed = contents.signer is not None
-        files.write_text(staged / README, _write_readme(certificate, command, signed=signed))
+        listed_more = {extra: words for extra, (words, _) in more.items()}
+        readme = _write_readme(certificate, command, listed_more, signed=signed)
+        files.write_text(staged / README, readme)
     return certificate
 
 
@@ -227,7 +246,9 @@ def _describe_data(certificate: Certificate) -> str:
     return words if purpose is None else f"{words} Purpose: {purpose}"
 
 
-def _write_readme(certificate: Certificate, command: str, *, signed: bool) -> str:
+def _write_readme(
+    certificate: Certificate, command: str, more: Mapping[str, str], *, signed: bool
+) -> str:
     table = Path("" if certificate.release is None else certificate.release.file)
     beside = certificate_path(table).stem
     listed = {
@@ -240,6 +261,7 @@ def _write_readme(certificate: Certificate, command: str, *, signed: bool) -> st
         DICTIONARY: "the columns and their values",
         SCHEMA: "the same for tabpe",
         METADATA: "metadata for data catalogues (Croissant 1.1)",
+        **more,
     }
     width = max(map(len, listed))
     key = " --key PUBLIC_KEY" if signed else ""

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import typer
-from numpy.typing import NDArray
 
 from tabpe._utils.files import strip_secrets
-from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.cli.console import check_free, format_count, print_line, print_wrapped, report_errors
 from tabpe.cli.options import (
     Data,
     Decimal,
@@ -28,27 +23,16 @@ from tabpe.cli.options import (
     override_format,
     parse_data,
 )
+from tabpe.cli.table_fit import measure_fit
 from tabpe.encoding import Encoder
-from tabpe.encoding.cells import find_column_misfits, read_microseconds
 from tabpe.errors import SchemaError
-from tabpe.io import use_source
-from tabpe.io.canonical import flatten_column, read_numbers
 from tabpe.io.detect import TableDraft, draft_table
 from tabpe.io.layout import detect_layout
-from tabpe.schema import (
-    Boolean,
-    Categorical,
-    Column,
-    Id,
-    PartialColumn,
-    PartialSchema,
-    Schema,
-    Temporal,
-)
+from tabpe.schema import PartialColumn, PartialSchema, Schema
 from tabpe.schema.files import DROP, write_schema_file
 from tabpe.schema.importers import FORMATS, imported
 from tabpe.schema.json_schema import build_json_schema
-from tabpe.schema.table_format import TableFormat, TableReading
+from tabpe.schema.table_format import TableFormat
 
 app = typer.Typer(help="Declare what is public about a table.", no_args_is_help=True)
 
@@ -61,7 +45,7 @@ the synthetic table: to keep one, give it a type instead of 'drop'. Unlisted
 values of a categorical count as its 'other: VALUE', if you declare one, as null
 if it is nullable, and otherwise as its first value.
 """
-_PUBLIC, _ESTIMATE, _DROP, _LATER = "public", "estimate", "drop", "later"
+PUBLIC, ESTIMATE, LEAVE_OUT, LATER = "public", "estimate", "drop", "later"
 _DOMAIN = ("min", "max", "values", "other", "decimals", "quantiles", "ordered", "nullable")
 
 
@@ -98,7 +82,10 @@ def init(
         _write_draft(output, plain, draft)
         kept = [entry for entry in plain["columns"] if DROP not in entry]
         marked = sum(entry.get("source") == "data" for entry in kept)
-        print_line("wrote", f"{output}: {len(kept)} columns, {marked} marked 'source: data'")
+        print_line(
+            "wrote",
+            f"{output}: {format_count(len(kept), 'column')}, {marked} marked 'source: data'",
+        )
         if draft.unit is not None:
             print_line("persons", f"several rows share a value of {draft.unit!r}: pass")
             print_line("", f"--unit {shlex.quote(draft.unit)} to 'tabpe synth' to protect persons")
@@ -136,38 +123,49 @@ def _print_draft(draft: TableDraft) -> None:
     for one in draft.columns:
         name = one.name if len(one.name) <= width else f"{one.name[: width - 1]}~"
         said = f"{one.why}; {one.check}" if one.check else one.why
-        print_line("", f"{name:<{width}}  {one.kind:<11}  {said}")
+        print_wrapped("", f"{name:<{width}}  {one.kind:<11}  {said}", indent=" " * (width + 15))
 
 
 def _ask_columns(draft: TableDraft) -> dict[str, Any]:
     """Ask for each column what is to be done with it, and return the plain values of a schema."""
     plain = draft.to_dict()
-    choices = f"[{_PUBLIC}/{_ESTIMATE}/{_DROP}/{_LATER}]"
+    choices = f"[{PUBLIC}/{ESTIMATE}/{LEAVE_OUT}/{LATER}]"
     if "format" in plain and typer.confirm("Is the layout of the file publicly known?"):
-        plain["format"]["source"] = _PUBLIC
+        plain["format"]["source"] = PUBLIC
     entries = []
     for one, entry in zip(draft.columns, plain["columns"], strict=True):
         if DROP in entry:
             entries.append(entry)
             continue
         answer = ""
-        while answer not in (_PUBLIC, _ESTIMATE, _DROP, _LATER):
-            given = typer.prompt(f"{one.name}: {one.kind}, {one.why} {choices}", default=_LATER)
+        while answer not in (PUBLIC, ESTIMATE, LEAVE_OUT, LATER):
+            given = typer.prompt(f"{one.name}: {one.kind}, {one.why} {choices}", default=LATER)
             answer = next((word for word in choices[1:-1].split("/") if word.startswith(given)), "")
-        entries.append(_apply_answer(entry, answer))
+        entries.append(apply_answer(entry, answer))
     return {**plain, "columns": entries}
 
 
-def _apply_answer(entry: dict[str, Any], answer: str) -> dict[str, Any]:
-    if answer == _DROP:
+def apply_answer(entry: dict[str, Any], answer: str) -> dict[str, Any]:
+    """Return the entry of a drafted column, as a custodian answered for it.
+
+    Args:
+        entry: The entry as drafted.
+        answer: `PUBLIC`, `ESTIMATE`, `LEAVE_OUT` or `LATER`.
+
+    Example:
+        >>> drafted = {"name": "age", "type": "integer", "min": 3, "max": 97, "source": "data"}
+        >>> apply_answer(drafted, ESTIMATE)
+        {'name': 'age', 'type': 'integer', 'source': 'public'}
+    """
+    if answer == LEAVE_OUT:
         return {"name": entry["name"], DROP: "left out as asked"}
-    if answer == _PUBLIC:
-        return {**entry, "source": _PUBLIC}
-    if answer == _ESTIMATE:
+    if answer == PUBLIC:
+        return {**entry, "source": PUBLIC}
+    if answer == ESTIMATE:
         rest = {key: value for key, value in entry.items() if key not in _DOMAIN}
         if entry["type"] == "boolean":
             rest.pop("type")  # its values are no gap
-        return {**rest, "source": _PUBLIC}
+        return {**rest, "source": PUBLIC}
     return entry
 
 
@@ -207,7 +205,7 @@ def import_(
         check_free(output, force=force, inputs=[foreign])
         found = imported(foreign, tool=tool, table=table)
         write_schema_file(output, found.plain, comment=f"From {foreign.name}.")
-        print_line("wrote", f"{output}: {len(found.columns)} columns")
+        print_line("wrote", f"{output}: {format_count(len(found.columns), 'column')}")
         for note in found.notes:
             print_line("note", note)
         missing = PartialSchema.from_schema(found.plain).missing
@@ -249,10 +247,12 @@ def check(
         given = override_format(schema_file, delimiter, decimal, encoding)
         schema = PartialSchema.from_schema(given)
         label = "no label" if schema.label is None else f"label {schema.label!r}"
-        print_line("schema", f"{schema_file}: {len(schema.columns)} columns, {label}")
+        print_line(
+            "schema", f"{schema_file}: {format_count(len(schema.columns), 'column')}, {label}"
+        )
         if not schema.missing:
             _check_rules(schema.fill_gaps({}))
-        absent = []
+        absent: tuple[str, ...] = ()
         if data is not None:
             absent = _check_table(schema, data, parse_data(data, table, query, password_env))
         _show_gaps(schema)
@@ -273,115 +273,40 @@ def _check_rules(schema: Schema) -> None:
     print_line("rules", f"{len(schema.rules)}, which rows of every class can satisfy")
 
 
-def _check_table(schema: PartialSchema, data: str, private: Any) -> list[str]:
+def _check_table(schema: PartialSchema, data: str, private: Any) -> tuple[str, ...]:
     """Print how many cells of each column do not fit; return the columns that are not there."""
-    full = [one.fill_gaps() for one in schema.columns if not one.missing]
-    columns = {one.name: one for one in full if not isinstance(one, Id)}
-    counts = {name: np.zeros(4, dtype=np.int64) for name in columns}
-    rows = 0
-    with use_source(private, reading=TableReading.from_schema(schema)) as source:
-        wanted = [*columns, *(one.name for one in schema.columns if one.missing)]
-        absent = [name for name in wanted if name not in source.names]
-        nested = [name for name in columns if name in source.nested]
-        found = [name for name in columns if name not in (*absent, *nested)]
-        for batch in source.batches(found) if found else ():
-            rows += batch.table.num_rows
-            for name in found:
-                counts[name] += _count_misfits(columns[name], batch.table[name])
-        named = {one.name for one in schema.columns}
-        left_out = [name for name in source.names if name not in named]
-    wrong = {name: found for name, found in counts.items() if found.any()}
+    fit = measure_fit(schema, private)
+    wrong = fit.wrong
     how = (
-        "fits" if not wrong else f"{len(wrong)} of {len(counts)} columns have cells that do not fit"
+        "fits"
+        if not wrong
+        else f"{len(wrong)} of {format_count(len(fit.columns), 'column')} have cells that do not "
+        f"fit"
     )
-    print_line("table", f"{strip_secrets(data)}: {rows:,} rows: {how}")
-    if left_out:
-        _print_wrapped("", f"left out: {', '.join(left_out)}")
-    for name in nested:
+    print_line("table", f"{strip_secrets(data)}: {format_count(fit.rows, 'row')}: {how}")
+    if fit.left_out:
+        print_wrapped("", f"left out: {', '.join(fit.left_out)}")
+    for name in fit.nested:
         print_line("misfit", f"{name}: lists or other nested values: remove it from the schema")
-    for name, misfits in wrong.items():
-        print_line("misfit", f"{name}: {_describe_misfits(columns[name], misfits)}")
-        for advice in _advise(columns[name], misfits, rows):
-            _print_wrapped("change", f"{name}: {advice}")
+    for one in wrong:
+        print_line("misfit", f"{one.name}: {one.describe()}")
+        for advice in one.list_advice(fit.rows):
+            print_wrapped("change", f"{one.name}: {advice}")
     if wrong:
         print_line(
             "next", "correct the schema or the table, or keep them: no cell stops a release."
         )
         print_line("caution", "these counts are exact and private: do not share them.")
-    return absent
-
-
-def _print_wrapped(title: str, text: str) -> None:
-    for number, line in enumerate(textwrap.wrap(text, 70)):
-        print_line("" if number else title, line)
-
-
-def _advise(column: Column, misfits: NDArray[np.int64], rows: int) -> list[str]:
-    """Return what to change in the entry of a column, one text for each kind of misfit."""
-    missing, unreadable, below, above = map(int, misfits)
-    advice = []
-    if unreadable * 2 > rows:
-        advice.append(f"most cells are no {column.type_name}: correct its type or format")
-    elif unreadable:
-        advice.append("state a format, or list the words for a missing value in nulls")
-    if missing or (unreadable and not column.nullable):
-        advice.append("write nullable: true, or a default")
-    if isinstance(column, (Categorical, Boolean)):
-        if below + above:
-            advice.append("list more values, or write other: one of values")
-        return advice
-    for count, bound, word in ((below, "min", "lower"), (above, "max", "higher")):
-        if count > _MASS * rows:
-            advice.append(f"{bound} cuts {count / rows:.1%} of the rows: write a {word} one")
-    return advice
-
-
-_MASS = 0.01  # the share of rows that a bound may cut without advice
-
-
-def _count_misfits(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return how many cells are missing without need, unreadable, below and above the bounds."""
-    found = find_column_misfits(column, cells)
-    missing = 0 if column.nullable else int(found.missing.sum())
-    outside = int(found.outside.sum())
-    below = outside if isinstance(column, (Categorical, Boolean)) else _count_below(column, cells)
-    return np.array([missing, int(found.unreadable.sum()), below, outside - below])
-
-
-def _count_below(column: Column, cells: pa.ChunkedArray) -> int:
-    """Return how many cells are below the lower bound."""
-    array = flatten_column(cells, column.name)
-    if isinstance(column, Temporal):
-        ticks = read_microseconds(column, array)
-        return int(pc.sum(pc.less(ticks, column.first)).as_py() or 0)
-    return int((read_numbers(array) < getattr(column, "min", -np.inf)).sum())
-
-
-def _describe_misfits(column: Column, found: NDArray[np.int64]) -> str:
-    listed = isinstance(column, (Categorical, Boolean))
-    words = ("missing", "unreadable", "not listed" if listed else "out of bounds")
-    shown = (*found[:2], found[2] + found[3])
-    counts = ", ".join(f"{n:,} {word}" for n, word in zip(shown, words, strict=True) if n)
-    without = "null" if column.nullable else _format_default(column)
-    becomes = {
-        "clamp": f"the nearest bound, or {without}",
-        "null": "null" if column.nullable else without,
-        "other": f"{getattr(column, 'other', None)!r}",
-        "default": _format_default(column),
-    }
-    return f"{counts}; counts as {becomes[column.on_invalid]}"
-
-
-def _format_default(column: Column) -> str:
-    if isinstance(column, Temporal):
-        return str(getattr(column, "min") if column.default is None else column.default)  # noqa: B009
-    return repr(column.default_value)
+    return fit.absent
 
 
 def _show_gaps(schema: PartialSchema) -> None:
     if schema.missing:
-        print_line("estimates", f"{len(schema.missing)} fields privately, with --private-schema:")
-        _print_wrapped("", ", ".join(schema.missing))
+        print_line(
+            "estimates",
+            f"{format_count(len(schema.missing), 'field')} privately, with --private-schema:",
+        )
+        print_wrapped("", ", ".join(schema.missing))
 
 
 def _show_sources(schema: PartialSchema) -> None:
@@ -390,6 +315,10 @@ def _show_sources(schema: PartialSchema) -> None:
         what = "all declared fields" if schema.missing else "all fields"
         print_line("public", f"{what} are declared public")
         return
-    print_line("caution", f"{len(fields)} fields are from the data, not covered by the guarantee:")
-    _print_wrapped("", ", ".join(fields))
+    verb = "is" if len(fields) == 1 else "are"
+    said = (
+        f"{format_count(len(fields), 'field')} {verb} from the data, not covered by the guarantee:"
+    )
+    print_line("caution", said)
+    print_wrapped("", ", ".join(fields))
     print_line("change", "enter what is publicly known, and write source: public for each")

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,9 +16,9 @@ import pyarrow as pa
 from tabpe._utils import validation
 from tabpe._utils.files import open_regular
 from tabpe.accounting import Certificate, ReleaseStatement
-from tabpe.accounting.certificate import round_up
 from tabpe.accounting.ledger import Ledger
-from tabpe.cli.console import check_free, print_line, report_errors
+from tabpe.accounting.pld import round_up
+from tabpe.cli.console import check_free, format_count, print_line, print_wrapped, report_errors
 from tabpe.cli.keys import load_signing_key
 from tabpe.cli.options import (
     Bundle,
@@ -62,10 +61,10 @@ from tabpe.encoding.cells import format_temporal_columns
 from tabpe.errors import LedgerError, OutputError, ParameterError
 from tabpe.schema import PartialSchema, Schema
 from tabpe.synthesizers.options import list_options
-from tabpe.synthesizers.tabpe import TabPE
+from tabpe.synthesizers.parameters import TabPEParameters
 
 
-@add_options(TabPE)
+@add_options(TabPEParameters)
 def synth(
     data: Data,
     output: Output = None,
@@ -96,6 +95,8 @@ def synth(
     Writes OUT.csv or OUT.parquet, and beside it OUT.certificate.json, with a sheet to read, print
     and sign as OUT.certificate.html and .txt. With --bundle, all that a release needs in a folder.
     """
+    from tabpe.synthesizers.tabpe import TabPE
+
     with report_errors():
         output = resolve_output(output, bundle)
         beside = certificate_path(output)
@@ -130,7 +131,7 @@ def synth(
             _check_own(output, beside, model.certificate)
         contents = ReleaseContents(
             synthetic,
-            _add_statement(model.certificate, statement, chosen.get("ledger")),
+            add_statement(model.certificate, statement, chosen.get("ledger")),
             model.schema_,
             model.history_,
             signer,
@@ -149,18 +150,20 @@ def synth(
                 "output": None if output.name == DEFAULT_NAME else output.name,
                 "bundle": "DIR",
             }
-            command = make_command(list_options(TabPE), chosen, **own)
+            command = make_command(list_options(TabPEParameters), chosen, **own)
             write_bundle(contents, bundle, output, command)
         if save is not None:
             model.save(save)
         if not quiet:
             place = output if bundle is None else bundle / output
             _print_summary(model.certificate, synthetic, place, time.perf_counter() - started)
+            if model.unit is not None and rows is None and model.n_samples is None:
+                print_wrapped("rows", _explain_user_rows(model.unit))
             if signer is not None:
                 print_line("signed", f"by the key {signer.public.fingerprint}")
 
 
-def _add_statement(
+def add_statement(
     certificate: Certificate, statement: ReleaseStatement, ledger: Path | None
 ) -> Certificate:
     """Return the certificate with what was stated, and with the total that the ledger knows."""
@@ -182,9 +185,10 @@ def _print_resumed(run_dir: Path | None) -> None:
 def _print_estimates(outline: Schema | PartialSchema) -> None:
     """List what will be estimated, before a row is read and anything is charged."""
     fields = outline.missing if isinstance(outline, PartialSchema) else ()
-    print_line("estimates", f"{len(fields)} fields privately, before a row is read:")
-    for line in textwrap.wrap(", ".join(fields), 70):
-        print_line("", line)
+    print_line(
+        "estimates", f"{format_count(len(fields), 'field')} privately, before a row is read:"
+    )
+    print_wrapped("", ", ".join(fields))
 
 
 def _check_schema(schema: Path | None, *, private: bool) -> None:
@@ -217,13 +221,21 @@ def _check_own(output: Path, beside: Path, certificate: Certificate) -> None:
 
 def _print_summary(certificate: Certificate, table: pa.Table, output: Path, seconds: float) -> None:
     rounds = certificate.configuration["rounds"]
-    epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 2)
+    epsilon, delta = round_up(certificate.epsilon, 4), round_up(certificate.delta, 3)
     print_line(
-        "wrote", f"{output}: {table.num_rows:,} rows after {rounds} rounds in {seconds:.1f} s"
+        "wrote",
+        f"{output}: {format_count(table.num_rows, 'row')} after {rounds} rounds in {seconds:.1f} s",
     )
     print_line("guarantee", f"epsilon {epsilon:g}, delta {delta:g}: {certificate.status}")
     sheet = certificate_path(output).with_suffix(".html")
     print_line("details", f"{sheet}, to read and sign; .json: every spend")
+
+
+def _explain_user_rows(unit: str) -> str:
+    return (
+        f"about as many as there are values of {unit!r}, which were counted under noise: how many "
+        f"rows each has is not measured. --rows N makes another number, at the same cost."
+    )
 
 
 def _parse_options(chosen: Mapping[str, Any], *, no_spill: bool) -> dict[str, Any]:

@@ -254,7 +254,8 @@ def check_names(names: list[str], *, where: str) -> None:
             raise DataError(f"{where}: column {number} has no name: {HEADER}")
         if name in seen:
             raise DataError(
-                f"{where}: columns {seen[name]} and {number} have the same name: {HEADER}"
+                f"{where}: columns {seen[name]} and {number} have the same name: rename one of "
+                f"them; {HEADER}"
             )
         seen[name] = number
 

@@ -28,8 +28,10 @@ on public values, never on another row or on the type that the rows of a column 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -53,6 +55,7 @@ TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "
 _SPLITMIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MISSING = np.uint64(0xD6E8FEB86659FD93)
 _INSTANT, _CLOCK = np.uint64(0xA24BAED4963EE407), np.uint64(0x9FB21C651E98DF25)
+_ZONED = np.uint64(0xD1342543DE82EF95)
 # Text that is read as a number, a boolean, an instant or a time of day. Numbers are written as
 # Python prints them: other text that `float` would accept stays text.
 _DATE, _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
@@ -391,7 +394,7 @@ def hash_cells(array: pa.Array, key: bytes) -> Keys:
         bits = _hash_ticks(read_times(array), _CLOCK)
     else:
         zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-        bits = _hash_ticks(read_instants(array, zoned=zoned), _INSTANT)
+        bits = _hash_ticks(read_instants(array, zoned=zoned), _ZONED if zoned else _INSTANT)
     return np.where(find_missing(array), _MISSING, bits)
 
 
@@ -486,7 +489,20 @@ def _normalize_text(text: pa.Array) -> pa.Array:
     """Return text in normal form C; itself if it is ASCII."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return text
-    return pc.utf8_normalize(text, form="NFC")
+    if _can_arrow_compose():
+        return pc.utf8_normalize(text, form="NFC")
+    encoded = text.dictionary_encode()
+    composed = [
+        None if value is None else unicodedata.normalize("NFC", value)
+        for value in encoded.dictionary.to_pylist()
+    ]
+    return pa.array(composed, text.type).take(encoded.indices)
+
+
+@functools.cache
+def _can_arrow_compose() -> bool:
+    """Return whether pyarrow does; 25 and older decompose where form C composes."""
+    return bool(pc.utf8_normalize(pa.scalar("e\u0301"), form="NFC").as_py() == "\u00e9")
 
 
 def _convert_to_microseconds(array: pa.Array, unit: str) -> pa.Array:
@@ -710,9 +726,16 @@ def _hash_numbers(array: pa.Array, key: bytes) -> Keys:
     return bits
 
 
-def _hash_ticks(ticks: pa.Array, mark: np.uint64) -> Keys:
+def _hash_ticks(ticks: pa.Array, mark: np.uint64 | Keys) -> Keys:
     values: NDArray[np.int64] = ticks.fill_null(0).to_numpy(zero_copy_only=False)
     return mix_bits(values.view(np.uint64) ^ mark)
+
+
+def _hash_instants(texts: list[str]) -> Keys:
+    """Hash text of instants: one with a time zone is no local time of the same digits."""
+    found = [_parse_instant(text) or (0, False) for text in texts]
+    marks = np.where([zoned for _, zoned in found], _ZONED, _INSTANT)
+    return _hash_ticks(pa.array([ticks for ticks, _ in found]), marks)
 
 
 def _hash_texts(texts: pa.Array, key: bytes) -> Keys:
@@ -756,9 +779,7 @@ _TEXT_HASHERS: dict[str, Callable[[list[str], bytes], Keys]] = {
         pa.array([text.strip().lower() == "true" for text in texts]), key
     ),
     "number": lambda texts, key: hash_cells(pa.array(list(map(_parse_number, texts))), key),
-    "instant": lambda texts, _: _hash_ticks(
-        pa.array([(_parse_instant(text) or (0,))[0] for text in texts]), _INSTANT
-    ),
+    "instant": lambda texts, _: _hash_instants(texts),
     "time": lambda texts, _: _hash_ticks(
         pa.array([_parse_time(text) for text in texts], pa.int64()), _CLOCK
     ),
@@ -809,8 +830,18 @@ def replace_nulls(table: pa.Table, rules: Mapping[str, CellRules]) -> pa.Table:
 
 
 def holds_text(kind: pa.DataType) -> bool:
-    """Return whether cells of a type are text, also by way of a dictionary."""
-    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    """Return whether cells of a type are text, also as bytes and by way of a dictionary.
+
+    Example:
+        >>> holds_text(pa.dictionary(pa.int32(), pa.large_binary())), holds_text(pa.float64())
+        (True, False)
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_bytes = pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
+    return is_text(kind) or is_bytes or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
 def _normalize_column(cells: pa.ChunkedArray, rules: CellRules) -> pa.ChunkedArray:

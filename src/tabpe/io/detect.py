@@ -33,7 +33,7 @@ from tabpe.io.canonical import (
     read_numbers,
     read_texts,
 )
-from tabpe.io.draft import LABEL_CLASSES, draft_temporal
+from tabpe.io.draft import LABEL_CLASSES, draft_temporal, find_piles
 from tabpe.io.layout import detect_layout
 from tabpe.io.source import collect_table, get_title, use_source
 from tabpe.schema import (
@@ -151,6 +151,7 @@ _ORDERS = [
 ]
 _DATE_FORMATS = (
     "%d.%m.%Y",
+    "%Y-%m-%d",
     "%m/%d/%Y",
     "%d/%m/%Y",
     "%Y/%m/%d",
@@ -534,6 +535,10 @@ def _draft_time(cells: _Cells) -> DraftedColumn | None:
         return _keep(dataclasses.replace(found, **cells.fields), f"{found.type_name}s, ISO 8601")
     chosen = _find_date_format(cells) if cells.is_text else None
     if chosen is None:
+        if cells.is_text and _mix_date_formats(cells):
+            return _leave_out(
+                cells.name, "dates in several formats", "write them in one to keep it"
+            )
         return None
     pattern, moments, twin = chosen
     low, high = min(moments), max(moments)
@@ -550,9 +555,9 @@ def _find_date_format(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | No
     """Return the format that nearly all cells have, their moments, and whether another fits too."""
     if not cells.is_text or not cells.texts:
         return None
-    longest = max(map(len, cells.texts[:_FEW]))
-    first = cells.texts[0].strip()
-    if longest > 30 or not any(map(str.isdigit, first)):  # noqa: PLR2004
+    # A second row of a header is not a date.
+    likely = [text for text in cells.texts[:_FEW] if len(text) <= 30 and re.search(r"\d", text)]  # noqa: PLR2004
+    if 2 * len(likely) < len(cells.texts[:_FEW]):
         return None
     found = []
     patterns = [
@@ -574,6 +579,16 @@ def _find_date_format(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | No
     best = max(len(moments) for _, moments in found)
     full = [one for one in found if len(one[1]) == best]
     return (*full[0], len(full) > 1 and full[0][1] != full[1][1])
+
+
+def _mix_date_formats(cells: _Cells) -> bool:
+    """Whether nearly all cells are dates, but of more than one format."""
+    texts = cells.texts[:_SAMPLED]
+    if not all(any(map(str.isdigit, text)) and len(text) <= 30 for text in texts[:_FEW]):  # noqa: PLR2004
+        return False
+    parsed = [_parse_moments(texts, pattern) for pattern in _DATE_FORMATS]
+    read = sum(any(one is not None for one in moments) for moments in zip(*parsed, strict=True))
+    return read > _MOST * len(texts) and not all(text.strip().isdigit() for text in texts)
 
 
 def _parse_moments(texts: Sequence[str], pattern: str) -> list[dt.datetime | None]:
@@ -634,7 +649,7 @@ def _draft_number(
         whole = np.array_equal(np.rint(values), values)
         listed = np.unique(values).astype(np.int64 if whole else np.float64)
         return _keep(Categorical(cells.name, tuple(listed.tolist()), **cells.fields), "classes")
-    column = _make_number(cells, values, form, unread=unread)
+    column = _make_number(cells, values, form, unread=unread, piles=not is_label)
     if column is None:
         return _leave_out(cells.name, "numbers that are too large or too far apart", "categorical?")
     why = "whole numbers" if isinstance(column, Integer) else "numbers"
@@ -645,6 +660,8 @@ def _draft_number(
         check = "constant: leave it out?"
     elif column.scale == "log":
         why += ", skewed"
+    if column.special:
+        why += ", special values"
     return _keep(column, why, check)
 
 
@@ -742,7 +759,12 @@ def _are_codes(cells: _Cells) -> bool:
 
 
 def _make_number(
-    cells: _Cells, values: NDArray[np.float64], form: NumberFormat | None, *, unread: bool
+    cells: _Cells,
+    values: NDArray[np.float64],
+    form: NumberFormat | None,
+    *,
+    unread: bool,
+    piles: bool,
 ) -> Integer | Float | None:
     finite = values[np.isfinite(values)]
     if not len(finite):
@@ -751,6 +773,7 @@ def _make_number(
     fields = cells.fields
     fields["nullable"] = fields["nullable"] or unread or len(finite) < len(values)
     fields["scale"] = _choose_scale(finite)
+    special = find_piles(finite) if piles else None
     whole = np.array_equal(np.rint(finite), finite)
     decimals = 0 if whole else _count_decimals(finite)
     if form is not None:
@@ -758,8 +781,9 @@ def _make_number(
     if whole:
         if max(-low, high) >= EXACT_INTEGERS:
             return None
+        fields["special"] = tuple(map(int, special)) if special else None
         return _build(Integer, cells.name, int(low), int(high), fields)
-    return _build(Float, cells.name, low, high, fields | {"decimals": decimals})
+    return _build(Float, cells.name, low, high, fields | {"decimals": decimals, "special": special})
 
 
 def _build(

@@ -97,6 +97,10 @@ def _find_resolution(ticks: NDArray[np.int64], coarsest: str) -> str:
 MOST_CATEGORIES = 1000
 LABEL_CLASSES = 100
 MOST_DRAFTED_DECIMALS = 9
+# A value is special if so many numbers share it, and so many times more than share the values next
+# to it. Where there are few values, every one has a cell of its own anyway.
+PILE_SHARE, PILE_FACTOR, MOST_PILES = 0.05, 4, 8
+FEWEST_NUMBERS, FEWEST_DISTINCT = 100, 20
 
 
 def draft_schema(data: Any, *, label: str | None = None, drop: Sequence[str] = ()) -> Schema:
@@ -148,7 +152,7 @@ def _draft_type(name: str, array: pa.Array, *, is_label: bool) -> Column:
         whole = np.array_equal(np.rint(distinct), distinct)
         listed = distinct.astype(np.int64) if whole else distinct
         return Categorical(name, tuple(listed.tolist()), source=Source.DATA)
-    return _draft_number(name, values)
+    return _draft_number(name, values, piles=not is_label)
 
 
 def _choose_cuts(cells: pa.ChunkedArray, column: Column) -> tuple[float, ...] | None:
@@ -189,11 +193,31 @@ def _are_numbers(array: pa.Array) -> bool:
     return bool(numbers and not pc.any(pc.match_substring_regex(text, CODE)).as_py())
 
 
-def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
+def find_piles(values: NDArray[np.float64]) -> tuple[float, ...] | None:
+    """Return values at which finite numbers pile up, such as 0 or a cap; None if there are none.
+
+    Example:
+        >>> find_piles(np.concatenate([np.zeros(60), np.linspace(1, 9, 200)]))
+        (0.0,)
+        >>> find_piles(np.arange(300.0)) is None
+        True
+    """
+    if len(values) < FEWEST_NUMBERS:
+        return None
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) < FEWEST_DISTINCT:
+        return None
+    beside = np.maximum(np.append(0, counts[:-1]), np.append(counts[1:], 0))
+    piled = (counts >= PILE_SHARE * len(values)) & (counts >= PILE_FACTOR * beside)
+    return tuple(distinct[piled].tolist()[:MOST_PILES]) or None
+
+
+def _draft_number(name: str, values: NDArray[np.float64], *, piles: bool) -> Integer | Float:
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
         raise DataError(f"column {name!r} holds an infinite number in row {row}: correct it.")
     low, high = float(values.min()), float(values.max())
+    special = find_piles(values) if piles else None
     if np.array_equal(np.rint(values), values):
         if max(-low, high) >= EXACT_INTEGERS:
             raise DataError(
@@ -201,10 +225,12 @@ def _draft_number(name: str, values: NDArray[np.float64]) -> Integer | Float:
                 f"identify rows, declare type: id; if they are codes, categorical; if they are "
                 f"amounts, float."
             )
-        return Integer(name, int(low), int(high), source=Source.DATA)
+        whole = tuple(map(int, special)) if special else None
+        return Integer(name, int(low), int(high), special=whole, source=Source.DATA)
     if not np.isfinite(high - low):
         raise DataError(f"column {name!r} holds numbers too far apart for a float: leave it out.")
-    return Float(name, low, high, _count_decimals(values), source=Source.DATA)
+    decimals = _count_decimals(values)
+    return Float(name, low, high, decimals, special=special, source=Source.DATA)
 
 
 def _count_decimals(values: NDArray[np.float64]) -> int | None:

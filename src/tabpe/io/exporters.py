@@ -108,7 +108,7 @@ def describe_values(column: Column) -> str:
     if isinstance(column, Boolean):
         return "true or false"
     if isinstance(column, Id):
-        return "made up, without a meaning: numbered rows"
+        return "without a meaning: numbered rows"
     if isinstance(column, Float):
         places = "" if column.decimals is None else _count_decimals(column.decimals)
         return f"numbers from {column.min} to {column.max}{places}"

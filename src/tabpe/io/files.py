@@ -465,6 +465,7 @@ class CsvFile:
     first_row: int = 0
 
     has_typed_cells: ClassVar[bool] = False
+    names_are_data: ClassVar[bool] = False
 
     @property
     def _format(self) -> TableFormat:
@@ -489,14 +490,14 @@ class CsvFile:
 
     def read_batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Yield its rows as text, with all columns, since all are checked."""
-        header = self._read_names()
+        header, named = self._read_header(), self._read_names()
         last = ""
         for batch in iterate_safely(
             self.path, self._parse_batches(header), lambda: self._describe_fault(len(header))
         ):
             if batch.num_rows:
                 last = batch.column(batch.num_columns - 1)[-1].as_py()
-                yield batch
+                yield batch.select(named)
         if "\n" in last:
             self._refuse_open_quote()
 
@@ -522,12 +523,18 @@ class CsvFile:
             yield from reader
 
     def _read_names(self) -> list[str]:
+        """Return its names; what stands behind a delimiter at the end of the header is left out."""
+        header = self._read_header()
+        names = header[:-1] if len(header) > 1 and not header[-1].strip() else header
+        check_names(names, where=str(self.path))
+        return names
+
+    def _read_header(self) -> list[str]:
         first = lambda: list(itertools.islice(self._iterate_rows(_HEADER_LINES), 1))  # noqa: E731
         rows = read_safely(self.path, first, lambda: self._describe_fault(0))
         if not rows:
             raise DataError(f"{self.path}: the file is empty.")
         self._refuse_other_delimiter(rows[0])
-        check_names(rows[0], where=str(self.path))
         return rows[0]
 
     def _refuse_other_delimiter(self, names: list[str]) -> None:
@@ -599,6 +606,7 @@ class ParquetFile:
     first_row: int = 0
 
     has_typed_cells: ClassVar[bool] = False
+    names_are_data: ClassVar[bool] = False
 
     def divide_into(self, most: int) -> list[ParquetFile]:
         """Return parts of consecutive row groups, of about equal size."""
@@ -646,6 +654,7 @@ class ArrowFile:
     first_row: int = 0
 
     has_typed_cells: ClassVar[bool] = False
+    names_are_data: ClassVar[bool] = False
 
     def divide_into(self, most: int) -> list[ArrowFile]:  # noqa: ARG002
         """Return the whole file."""

@@ -7,7 +7,7 @@ out only the library is remembered: the types of the columns follow from the sch
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,19 +51,25 @@ def read_frame(data: Any, rules: Mapping[str, CellRules] | None = None) -> tuple
 
 
 def convert_to_frame(
-    table: pa.Table, library: str, *, nullable: frozenset[str] = frozenset()
+    table: pa.Table,
+    library: str,
+    *,
+    nullable: frozenset[str] = frozenset(),
+    orders: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
     """Return a table as a frame of a library.
 
     The types of its columns follow from the types of the table and from `nullable`, never from a
     cell. In pandas, whole numbers and booleans are `int64` and `bool`, or `Int64` and
     `boolean` where the column is nullable, whether or not there is a null; dates and instants are
-    `datetime64[us]`.
+    `datetime64[us]`. Ordered values are an ordered categorical in pandas, and an enum in polars if
+    they are text.
 
     Args:
         table: The rows.
         library: The name of the library, as narwhals has it.
         nullable: The columns that may hold a null.
+        orders: The values of ordered columns, from the lowest to the highest.
 
     Example:
         >>> rows = pa.table({"age": [31, 42]})
@@ -73,7 +79,7 @@ def convert_to_frame(
     if library == ARROW:
         return table
     if library == PANDAS:
-        return _convert_to_pandas(table, nullable)
+        return _convert_to_pandas(table, nullable, orders or {})
     if library == SPARK:
         from tabpe.io.clusters import make_spark_frame
 
@@ -81,7 +87,8 @@ def convert_to_frame(
     import narwhals as nw
 
     backend: Any = library
-    return nw.from_arrow(table, backend=backend).to_native()
+    native = nw.from_arrow(table, backend=backend).to_native()
+    return _order_in_polars(native, orders or {}) if library == POLARS else native
 
 
 def check_library(given: Any) -> str:
@@ -202,13 +209,29 @@ def _convert_whole_numbers(values: Any) -> pa.Array:
     return pa.array(values)
 
 
-def _convert_to_pandas(table: pa.Table, nullable: frozenset[str]) -> Any:
+def _order_in_polars(frame: Any, orders: Mapping[str, Sequence[Any]]) -> Any:
+    import polars as pl
+
+    texts = {
+        name: pl.Enum(list(values))
+        for name, values in orders.items()
+        if all(isinstance(value, str) for value in values)
+    }
+    return frame.cast(texts) if texts else frame
+
+
+def _convert_to_pandas(
+    table: pa.Table, nullable: frozenset[str], orders: Mapping[str, Sequence[Any]]
+) -> Any:
     import pandas as pd
 
     columns = {}
     for name, cells in zip(table.schema.names, table.columns, strict=True):
         kind = cells.type
-        if pa.types.is_date(kind):
+        if name in orders:
+            cells = cells.to_pandas()  # noqa: PLW2901
+            columns[name] = pd.Series(pd.Categorical(cells, list(orders[name]), ordered=True))
+        elif pa.types.is_date(kind):
             columns[name] = cells.cast(pa.timestamp("us")).to_pandas()
         elif name in nullable and kind in _NULLABLE:
             columns[name] = _make_nullable(cells, _NULLABLE[kind])

@@ -328,6 +328,11 @@ class FileSource:
         """Arrow's."""
         return ARROW
 
+    @property
+    def names_are_data(self) -> bool:
+        """Whether rows say which columns there are, unless columns are declared."""
+        return any(file.names_are_data for file, _ in self.files)
+
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read file after file; a file may have no rows."""
         wanted = self.names if names is None else list(names)

@@ -52,6 +52,11 @@ class TableFile(Protocol):
         ...
 
     @property
+    def names_are_data(self) -> bool:
+        """Whether the rows say which columns there are, unless columns are declared."""
+        ...
+
+    @property
     def first_row(self) -> int:
         """The number of rows of the file before this part of it."""
         ...

@@ -71,6 +71,7 @@ class TypedFile:
     first_row: int = 0
 
     has_typed_cells: ClassVar[bool] = True
+    names_are_data: ClassVar[bool] = False
     kind: ClassVar[str] = "typed"
 
     def divide_into(self, most: int) -> list[TypedFile]:  # noqa: ARG002
@@ -185,16 +186,25 @@ def _call_quietly(call: Callable[[], Any], failures: tuple[type[Exception], ...]
 
 
 class JsonLinesFile(TypedFile):
-    """A file with a JSON object on each line; its columns are the keys of all of them."""
+    """A file with a JSON object on each line.
+
+    Its columns are those that are declared: a key that an object lacks is a missing cell, and other
+    keys are ignored, so that no row decides which columns there are. Where nothing is declared,
+    such as for a draft, they are the keys of all objects.
+    """
 
     kind = "JSON lines"
+    names_are_data: ClassVar[bool] = True
 
     def _read_names(self) -> tuple[list[str], int]:
+        most_rows = bound_size(self.path, self.limits) // _SHORTEST_LINE + 1
+        if self.reading.names:
+            return list(self.reading.names), most_rows
         names: dict[str, None] = {}
         for entry in self._iterate_objects():
             names.update(dict.fromkeys(entry))
             self.limits.check_limit("columns", len(names), where=str(self.path))
-        return list(names), bound_size(self.path, self.limits) // _SHORTEST_LINE + 1
+        return list(names), most_rows
 
     def _iterate_rows(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
         for entry in self._iterate_objects():

@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
@@ -32,6 +33,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,6 +47,13 @@ from tabpe.accounting.ledger import RunStart
 from tabpe.errors import ArchiveError, BudgetError, OutputError, ParameterError, TabpeError
 from tabpe.measurement.histograms import NoisyCounts
 
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_LOGGER = logging.getLogger(__name__)
 FORMAT = 2
 _HEAD, _FINGERPRINT, _LOG = "run.json", "fingerprint", "progress.log"
 _STARTED, _MEASURED = "started", "measured"
@@ -366,19 +375,25 @@ def _lock_folder(path: Path) -> contextlib.ExitStack:
     """Hold the folder for this process alone, until closed or until the process ends."""
     stack = contextlib.ExitStack()
     try:
-        import fcntl
-    except ImportError:  # not on this system
-        return stack
-    handle = os.open(path, os.O_RDONLY)
-    stack.callback(os.close, handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        if fcntl is None:
+            _lock_file_in(path, stack)
+        else:
+            handle = os.open(path, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # filelock's Timeout is one
         stack.close()
         raise OutputError(
             f"run_dir={str(path)!r}: another process works in it: wait for its end."
         ) from None
     return stack
+
+
+def _lock_file_in(folder: Path, stack: contextlib.ExitStack) -> None:
+    """Hold a hidden file of the folder, where a folder can not be locked: on Windows."""
+    from filelock import FileLock
+
+    stack.enter_context(FileLock(folder / ".lock", timeout=0))
 
 
 PlainAnswer = dict[str, list[Any]]
@@ -404,7 +419,7 @@ class MeasurementJournal:
         account: What the measurements are charged to.
         folder: Where they are recorded; None for nowhere.
         is_closed: Whether the run is spent in a ledger: then nothing more is measured.
-        observer: Is asked before each measurement, and told of it.
+        observer: Is asked before each measurement, and notified of it.
 
     Attributes:
         transcript: The digest of all measurements so far, restored or made.
@@ -449,6 +464,7 @@ class MeasurementJournal:
             measured = restore_measurement(found)
             if measured.item != self.account.charge_spend(spend, times):
                 raise _make_mismatch_error(name)
+            _LOGGER.info("%s: %d restored from the run folder", name, times)
             return measured
         self._check_open(name)
         self.is_asking = True
@@ -456,6 +472,7 @@ class MeasurementJournal:
         if measured.item.times != times:
             raise TabpeError(f"{name}: was not charged {times} times, as it should have been.")
         self._save_measurement(name, place, archive_measurement(measured))
+        _LOGGER.info("%s: %d measured, sigma %.4g", name, times, spend.sigma)
         return measured
 
     def ask_once(self, spend: Spend, ask: Callable[[], PlainAnswer]) -> PlainAnswer:
@@ -467,6 +484,7 @@ class MeasurementJournal:
             answer = ask()
             content = Archive({"item": spend.to_dict(), "answer": answer}, {})
             self._save_measurement(spend.name, 1, content)
+            _LOGGER.info("%s: %d measured, sigma %.4g", spend.name, spend.times, spend.sigma)
             return answer
         self.account.charge_spend(spend, spend.times)
         recorded = found.text.get("answer")

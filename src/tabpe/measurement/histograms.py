@@ -1,11 +1,11 @@
 """Histograms under noise: votes for candidates, class counts, row counts, marginals.
 
-Privacy: each function is a discrete Gaussian mechanism. A private row counts in at most one cell
+Privacy: each function is a discrete Gaussian mechanism. A private row adds to at most one cell
 of the answer, over all classes together, or all rows of a user make up one vector of length
 `Backend.scale`; see `NeighboringRelation`. The noise on every cell has the sigma that the account
 was charged for, times that scale, before a row is read.
 
-Each marginal is a histogram in which a row counts in exactly one cell, or all rows of a user
+Each marginal is a histogram in which a row adds to exactly one cell, or all rows of a user
 together with a length of one at most. All marginals of a query are charged before a row is read,
 and read in one pass; they compose like rounds.
 
@@ -48,7 +48,7 @@ class NoisyCounts:
     Args:
         values: The noisy counts, one array a class for votes, one a marginal, or a single one.
         item: The spend, with how often it was charged for this.
-        scale: What a row or a user counts: 1, the parts of a fixed point, or these times `repeats`.
+        scale: What a row or a user adds: 1, the parts of a fixed point, or these times `repeats`.
         repeats: How many noisy answers to the same question were added up.
     """
 
@@ -59,7 +59,7 @@ class NoisyCounts:
 
     @property
     def sigma(self) -> float:
-        """The noise on each count, where a row or a user counts one."""
+        """The noise on each count, where a row or a user adds 1."""
         return self.item.sigma / math.sqrt(self.repeats)
 
 

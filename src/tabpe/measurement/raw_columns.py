@@ -29,7 +29,8 @@ def compute_release_threshold(sigma: float, delta_share: float, length: int = 1)
     most. Its count is 1, and noise N of the discrete Gaussian is sub-Gaussian: E exp(sN) <=
     exp(s^2 sigma^2 / 2) for all s. So P(N >= t) <= exp(-st + s^2 sigma^2 / 2) for s > 0. With s =
     t / sigma^2 that is exp(-t^2 / (2 sigma^2)), which is p for t = sigma sqrt(2 ln(1 / p)). Noise
-    from a table is sub-Gaussian too. What follows for neighbours is claim 5 of docs/privacy.md.
+    from a table is sub-Gaussian too. What follows for neighbours is theorem 5 of
+    docs/explanation/proofs.md.
 
     Args:
         sigma: Scale of the noise, in the parts of `length`.
@@ -56,7 +57,7 @@ Counts = dict[str, NDArray[np.float64]]
 
 
 def measure_histograms(session: PrivateSession, spend: Spend, query: ColumnQuery) -> Counts:
-    """Return the noisy histogram of each column of a query, where a row or a user counts one.
+    """Return the noisy histogram of each column of a query, where a row or a user adds 1.
 
     Privacy: each column is charged once. The cells of a histogram are public: kinds, powers of two,
     bins, or values that are declared. So none is revealed by having a count, and no part of delta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from tabpe.errors import LedgerError, TabpeError
 from tabpe.io import Batch, TableSource
 from tabpe.io.source import divide_source
 from tabpe.measurement.checkpoint import Transcript
+
+_LOGGER = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -44,7 +47,6 @@ class LedgerCharge:
         run: str,
         spends: Sequence[Spend],
         neighbours: NeighboringRelation,
-        sampling_error: float,
         may_refund: Callable[[], bool],
         *,
         start: RunStart | None = None,
@@ -61,7 +63,6 @@ class LedgerCharge:
             run: The name of the run; one that goes on after a crash is not charged again.
             spends: What it may measure at most.
             neighbours: The relation that it is for.
-            sampling_error: How far a draw of its noise may be from exact.
             may_refund: Whether no private row has been read.
             start: This start of the run, if it is in a folder to go on from.
             adaptive: Whether its noise may follow its own answers.
@@ -73,11 +74,11 @@ class LedgerCharge:
             spends,
             neighbours,
             unit=self.unit,
-            sampling_error=sampling_error,
             entry_id=run,
             start=start,
             adaptive=adaptive,
         )
+        _LOGGER.info("reserved in the ledger for data set %r", self.dataset)
         try:
             yield entry
         except BaseException as error:
@@ -99,6 +100,7 @@ class LedgerCharge:
         name = f"data set {self.dataset!r}"
         if may_refund():
             self.ledger.refund(entry.id)
+            _LOGGER.info("refunded to data set %r", self.dataset)
             _add_advice(error, f"No row was read, and nothing was charged to {name}.")
             return
         measured = list_measured(error)
@@ -150,12 +152,11 @@ def _add_advice(error: BaseException, text: str) -> None:
 
 
 @contextmanager
-def reserve_budget(  # noqa: PLR0917
+def reserve_budget(
     charge: LedgerCharge | None,
     run: str,
     spends: Sequence[Spend],
     neighbours: NeighboringRelation,
-    sampling_error: float,
     may_refund: Callable[[], bool],
     *,
     start: RunStart | None = None,
@@ -170,7 +171,6 @@ def reserve_budget(  # noqa: PLR0917
         run,
         spends,
         neighbours,
-        sampling_error,
         may_refund,
         start=start,
         adaptive=adaptive,

@@ -11,7 +11,7 @@ by at most one row, up or down.
 - `measure_distances` cuts distances down to whole rows. Numbers that differ by at most one row then
   differ by zero or one, so each is like a histogram of one cell, under discrete Gaussian noise.
 
-- A row counts one in a single cell of a halfspace, or nowhere, so one row more or less moves the
+- A row adds 1 to a single cell of a halfspace, or nowhere, so one row more or less moves the
   counts of a halfspace by a length of one at most, and its distance from an estimate by one row.
 - `choose_halfspaces` is the exponential mechanism over distances, several times, where what was
   chosen is no option any more. Each choice is charged.

@@ -57,7 +57,7 @@ class PrivateSession:
 
     Example:
         >>> import pyarrow as pa
-        >>> from tabpe.accounting import OpenDPNoise
+        >>> from tabpe.accounting import ExactNoise
         >>> from tabpe.backends import LocalBackend
         >>> from tabpe._utils.resources import Resources
         >>> from tabpe.io import open_source
@@ -65,7 +65,7 @@ class PrivateSession:
         >>> account = Account()
         >>> rows = account.authorize(Spend("row count", sigma=2.0, times=1))
         >>> backend = LocalBackend(table, None, Resources.from_options())
-        >>> session = PrivateSession(backend, account, OpenDPNoise())
+        >>> session = PrivateSession(backend, account, ExactNoise())
         >>> abs(int(session.count_rows(rows).values[0][0]) - 1000) < 50
         True
         >>> session.count_rows(rows)
@@ -138,7 +138,7 @@ class PrivateSession:
         )
 
     def estimate_marginals(self, spend: Spend, marginals: Sequence[Marginal]) -> list[Floats]:
-        """Return the same in the shapes of the marginals, where a row or a user counts one."""
+        """Return the same in the shapes of the marginals, where a row or a user adds 1."""
         if not marginals:
             return []
         measured = self.count_marginals(spend, marginals)
@@ -281,7 +281,7 @@ class PrivateSession:
         """Return the source of choices, for rows that are added or removed."""
         self.check_row_level()
         if not isinstance(self.noise, SelectionSource):
-            raise ParameterError("noise: this source makes no choices. Use noise='opendp'.")
+            raise ParameterError("noise: this source makes no choices. Use noise='exact'.")
         return self.noise
 
     def check_row_level(self) -> None:

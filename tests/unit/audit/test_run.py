@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.accounting import FakeNoise, OpenDPNoise, TableNoise
+from tabpe.accounting import ExactNoise, FakeNoise
 from tabpe.accounting.neighboring import FIXED_POINT
 from tabpe.audit import AuditEffort, audit, audit_broken, storage_forms
 from tabpe.audit.attacks import (
@@ -46,16 +46,24 @@ FEW = AuditEffort(
 )
 
 
-def test_both_sources_of_noise_and_the_whole_pipeline_are_attacked():
+def test_every_installed_source_of_noise_and_the_whole_pipeline_are_attacked():
     names = []
     report = audit(epsilon=2.0, delta=1e-6, effort=FEW, on_test=names.append)
     attacked = {finding.test.split(":")[0] for finding in report.findings}
-    votes = {"votes, opendp", "votes, table", "votes of users"}
+    votes = {"votes", "votes, opendp", "votes of users"}
     several = {"several votes", "tables"}
     assert attacked == {*votes, *several, "many runs", "runs of best", "canaries", "storage"}
     assert len(names) == 10
     assert report.claim == PrivacyClaim(2.0, 1e-6)
     assert all(f.claim.epsilon == 2.0 for f in report.findings if hasattr(f, "claim"))
+
+
+def test_opendp_is_attacked_only_where_it_is_installed(monkeypatch):
+    monkeypatch.setattr("tabpe.audit.run.has_opendp_extra", lambda: False)
+    names = []
+    assert audit(epsilon=2.0, effort=FEW, on_test=names.append).holds
+    assert "votes" in names
+    assert "votes, opendp" not in names
 
 
 def test_every_broken_system_goes_through_the_same_tests():
@@ -74,7 +82,7 @@ def test_an_epsilon_beyond_what_can_be_audited_is_refused(epsilon):
 def test_what_is_shipped_is_not_replaced():
     """The defaults of a system are the shipped parts themselves."""
     backend, table, schema = object(), object(), object()
-    assert SHIPPED.noise is OpenDPNoise
+    assert SHIPPED.noise is ExactNoise
     assert SHIPPED.backend(backend) is backend
     assert SHIPPED.table(table) is table
     assert SHIPPED.users(table) is table
@@ -159,9 +167,7 @@ def test_wrong_guesses_end_the_search_at_the_bounds_at_once():
 
 
 def test_few_places_show_little():
-    finding = ScatteredCanaries(20).audit(
-        AuditedSystem("x", noise=TableNoise), PrivacyClaim(1.0, 1e-5)
-    )[0]
+    finding = ScatteredCanaries(20).audit(SHIPPED, PrivacyClaim(1.0, 1e-5))[0]
     assert finding.holds
     assert finding.claim.delta < 1e-11
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tabpe import native
 from tabpe.accounting import ROW_LEVEL, Account, FakeNoise, NeighboringRelation, Spend
 from tabpe.accounting.neighboring import FIXED_POINT
-from tabpe.backends import EncodedReading, RecordsBackend, StoredTable, local, native
+from tabpe.backends import EncodedReading, RecordsBackend, StoredTable, local
 from tabpe.backends.local import CachedTable, Segment, count_votes
 from tabpe.backends.nearest import _warn_of_numpy
 from tabpe.backends.users import limit_contributions

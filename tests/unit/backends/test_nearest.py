@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
+from tabpe import native as _native
 from tabpe.backends import StoredTable, nearest
-from tabpe.backends import native as _native
 from tabpe.backends.nearest import NumpyIndex
 from tabpe.encoding import Records
 from tabpe.errors import ParameterError, SlowVotesWarning

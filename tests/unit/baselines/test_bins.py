@@ -8,11 +8,11 @@ from measuring import Terms, open_session
 from tabpe.accounting import Account, FakeNoise
 from tabpe.accounting.spend import EXPONENTIAL, GAUSSIAN
 from tabpe.backends.local import CachedTable
-from tabpe.baselines import base
+from tabpe.baselines import Baseline, Independent, PrivSyn, RAPpp, base
 from tabpe.encoding import Encoder, Marginal
 from tabpe.encoding.marginals import build_axis
 from tabpe.errors import BudgetError, ParameterError
-from tabpe.schema import Boolean, Float, Integer, Schema
+from tabpe.schema import Boolean, Categorical, Float, Integer, Schema
 
 SCHEMA = Schema(
     (
@@ -186,3 +186,56 @@ def test_noise_alone_does_not_make_too_many_bins():
         starts = base.find_even_starts(rng.normal(0.0, 50.0, 256), most=10)
         assert len(starts) <= 10
         assert list(starts) == sorted(set(starts))
+
+
+TOWNS = Schema(
+    (
+        Categorical("town", ("a", "b", "c", "d", "e")),
+        Categorical("side", ("left", "right")),
+        Boolean("ill"),
+    ),
+    label="ill",
+)
+
+
+def towns(rows=4000):
+    rng = np.random.default_rng(0)
+    town = rng.choice(list("abcde"), rows, p=[0.5, 0.003, 0.489, 0.004, 0.004])
+    return pa.table({"town": town, "side": ["left"] * rows, "ill": rng.random(rows) < 0.5})
+
+
+def test_rare_categories_share_a_cell():
+    encoder, account = Encoder(TOWNS), Account()
+    (part,) = base.plan_rare(0.02, encoder)
+    assert part.times == 1  # neither the label nor a column of two categories
+    spend = account.authorize(part.make_spend(loss=1 / 10.0**2))
+    session = open_session(CachedTable([encoder.encode(towns())]), Terms(account, FakeNoise(0)))
+    found = base.merge_rare(0.02, encoder, session, spend, 4000)
+    assert found["town"].groups == (0, 2, 1, 2, 2)
+    assert account.spent == account.authorized
+
+
+def test_without_a_spend_no_category_is_looked_at():
+    encoder, account = Encoder(TOWNS), Account()
+    session = open_session(CachedTable([encoder.encode(towns())]), Terms(account, FakeNoise(0)))
+    assert base.merge_rare(0.02, encoder, session, None, 4000) == {}
+    assert account.spent == ()
+
+
+@pytest.mark.parametrize(
+    "method", [Independent(), PrivSyn(update_rounds=2), RAPpp(projections=200)]
+)
+def test_methods_run_on_merged_categories_within_their_budget(method):
+    model = Baseline(method, epsilon=2.0, delta=1e-6, public_rows=4000, rare=0.02, random_state=0)
+    made = model.fit(towns(), schema=TOWNS).sample()
+    assert set(made["town"].to_pylist()) <= set("abcde")
+    assert model.certificate.epsilon <= 2.0
+    assert base.RARE in {spend.name for spend in model.certificate.spends}
+    assert model.certificate.configuration["rare"] == 0.02
+
+
+@pytest.mark.parametrize("rare", [-0.1, 1.0, "few"])
+def test_a_rare_share_is_checked_before_rows_are_read(rare):
+    model = Baseline(Independent(), epsilon=2.0, delta=1e-6, rare=rare)
+    with pytest.raises(ParameterError, match="rare="):
+        model.fit(towns(), schema=TOWNS)

@@ -91,3 +91,12 @@ def test_a_dense_graph_of_many_attributes_does_not_explode(monkeypatch):
     cliques = merge_pairs(pairs, [2] * 30, most_cells=10**9)
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     assert held == set(pairs)
+
+
+def test_with_a_threshold_the_first_pair_that_gains_less_is_the_last():
+    dependence, cells = np.array([900.0, 700.0, 500.0, 400.0]), [16] * 4
+    every = choose_pairs(dependence, cells, loss=1.0)
+    assert every == [0, 1, 2, 3]
+    assert choose_pairs(dependence, cells, loss=1.0, least_gain=600.0) == [0, 1, 2]
+    assert choose_pairs(dependence, cells, loss=1.0, least_gain=20_000.0) == [0]
+    assert choose_pairs(np.array([1.0]), [1000], loss=1e-3, least_gain=20_000.0) == []

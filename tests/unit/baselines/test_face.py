@@ -206,7 +206,7 @@ def test_values_lie_where_the_schema_says():
         ({"bins_budget": 1.0}, "bins_budget=1"),
         ({"most_bins": 1}, "most_bins=1"),
         ({"n_samples": 0}, "n_samples=0"),
-        ({"noise": "table"}, "noise"),
+        ({"noise": "laplace"}, "noise"),
         ({"method": Independent}, "such as AIM()"),
         ({"method": "aim"}, "such as AIM()"),
         ({"public_rows": 0}, "public_rows=0"),

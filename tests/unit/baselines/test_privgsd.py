@@ -1,6 +1,7 @@
 """PrivGSD: a search that follows its error, and rows with the marginals that were measured."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from method_corners import CORNERS, fitted
 from tabpe.accounting import FakeNoise
 from tabpe.baselines import Independent
 from tabpe.baselines.domain import Domain
-from tabpe.baselines.privgsd import GeneticSearch, PrivGSD
-from tabpe.encoding.marginals import ListAxis
+from tabpe.baselines.privgsd import HIERARCHY, MARGINALS, GeneticSearch, PrivGSD
+from tabpe.encoding.marginals import ListAxis, NumberAxis
 from tabpe.errors import CapacityError, ParameterError
 from tabpe.verification import verify_plain
 
@@ -152,3 +153,94 @@ def test_the_seed_decides_on_all_but_noise():
     )
     assert one.equals(same)
     assert not one.equals(other)
+
+
+NUMBERS = Domain(
+    (
+        NumberAxis("x", 0, tuple(k / 8 for k in range(1, 8)), tuple(k / 8 for k in range(9))),
+        ListAxis("c", 0, (0, 1, 2)),
+        NumberAxis("y", 1, tuple(k / 6 for k in range(1, 6)), tuple(k / 6 for k in range(7))),
+    ),
+    label=None,
+)
+LEVELS = (2, 4, 8)
+
+
+def level_error(codes, cliques, wanted):
+    wanted, error = iter(wanted), 0.0
+    for level in LEVELS:
+        coarse, groups = NUMBERS.coarsen(level), NUMBERS.group_cells(level)
+        grouped = np.stack([of[some] for of, some in zip(groups, codes.T, strict=True)], axis=1)
+        for clique in cliques:
+            error += ((coarse.count_rows(grouped, clique) - next(wanted)) ** 2).sum()
+    return error
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_error_of_all_levels_is_followed_exactly(degree):
+    rng = np.random.default_rng(0)
+    cliques = list(itertools.combinations(range(3), degree))
+    wanted = [
+        rng.uniform(0, 20, NUMBERS.coarsen(level).get_shape(clique))
+        for level in LEVELS
+        for clique in cliques
+    ]
+    found = GeneticSearch(NUMBERS, cliques, wanted, 100, rng, levels=LEVELS)
+    errors = [found.error]
+    for _ in range(10):
+        found.run_generations(mutations=5, crossovers=5, noise=0.1)
+        errors.append(found.error)
+        assert found.error == pytest.approx(level_error(found.codes, cliques, wanted))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < errors[0]
+    assert (found.codes < np.array(NUMBERS.sizes)).all()
+
+
+def test_noise_in_crossovers_moves_numbers_alone():
+    rng = np.random.default_rng(0)
+    cliques = [(0, 1, 2)]
+    wanted = [np.zeros(NUMBERS.sizes)]
+    for noise in (0.0, 0.2):
+        found = GeneticSearch(NUMBERS, cliques, wanted, 200, rng)
+        found.codes[:] = [4, 1, 3]
+        rows = np.zeros((50, 3), dtype=np.int64)
+        crossed = found._cross_cells(rows, np.tile([0, 1, 2], (50, 1)), noise)
+        assert (crossed[:, 1] == 1).all()
+        assert (len(np.unique(crossed[:, 0])) > 1) == (noise > 0)
+        assert ((crossed >= 0) & (crossed < NUMBERS.sizes)).all()
+
+
+@pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")
+def test_levels_estimate_no_bins_and_are_each_charged():
+    table, schema = adult_like()
+    method = PrivGSD(levels=HIERARCHY, generations=400, table_rows=200)
+    model = fitted(method, table, schema, epsilon=3.0, noise=FakeNoise(0))
+    spends = {spend.name: spend for spend in model.certificate.spends}
+    assert "bins" not in spends
+    pairs = math.comb(len(schema.columns), 2)
+    assert spends[MARGINALS].times == pairs * len(HIERARCHY)
+    assert model.certificate.configuration["bins"] == "none"
+    assert model.certificate.epsilon <= 3.0
+
+
+def test_a_level_of_halves_is_enough_for_a_pattern_of_halves():
+    numbers = Domain(NUMBERS.axes[::2], None)
+    assert numbers.coarsen(2).sizes == (2, 2)
+    wanted = [np.array([[0.0, 250.0], [250.0, 0.0]])]
+    method = PrivGSD(levels=(2,), table_rows=500, generations=5000)
+    made = method.search_table(numbers, [(0, 1)], wanted, np.random.default_rng(0))
+    low, high = made[:, 0] < 4, made[:, 1] < 3
+    assert (low != high).mean() > 0.98
+    assert len(np.unique(made[:, 0])) == 8
+
+
+@pytest.mark.parametrize("levels", [(4, 2), (2, 2), (1, 2)])
+def test_levels_rise(levels):
+    with pytest.raises(ParameterError, match="levels"):
+        PrivGSD(levels=levels)
+
+
+def test_levels_may_be_a_list_of_a_file():
+    assert PrivGSD(levels=[2, 4]) == PrivGSD(levels=(2, 4))
+    with pytest.raises(ParameterError, match="crossover_noise"):
+        PrivGSD(crossover_noise=-0.1)

@@ -9,6 +9,7 @@ from adultlike import adult_like, two_way_error
 from method_corners import CORNERS, against_independent, fitted, keeps_its_guarantee, survives
 from tabpe.accounting import FakeNoise
 from tabpe.baselines.privsyn import PrivSyn
+from tabpe.errors import ParameterError
 
 QUICK = PrivSyn(update_rounds=20)
 
@@ -106,3 +107,20 @@ def test_more_rows_than_there_are_private_ones():
     ages = np.array(model.sample()["age"])
     assert len(ages) == 2000
     assert 17 <= ages.min() <= ages.max() <= 90
+
+
+@pytest.mark.filterwarnings("ignore::tabpe.errors.NotPrivateWarning")
+def test_the_threshold_of_the_benchmark_leaves_one_pair_of_a_small_table():
+    table, schema = adult_like()
+    counts = {}
+    for least_gain in (0.0, 20_000.0):
+        method = PrivSyn(update_rounds=2, least_gain=least_gain)
+        model = fitted(method, table, schema, epsilon=3.0, noise=FakeNoise(0))
+        spends = model.certificate.spends
+        # One of each pair or clique, and of each attribute in none.
+        counts[least_gain] = sum(s.times for s in spends if s.name.startswith("marginals of"))
+        assert model.certificate.epsilon <= 3.0
+    assert counts[20_000.0] == len(schema.columns) - 1
+    assert counts[0.0] != counts[20_000.0]
+    with pytest.raises(ParameterError, match="least_gain"):
+        PrivSyn(least_gain=-1.0)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabpe.errors import DataError
+from tabpe.io import canonical
 from tabpe.io.canonical import (
     canonicalize_table,
     concatenate_tables,
@@ -253,3 +254,34 @@ def test_tables_of_different_types_are_joined_as_the_cells_that_they_hold():
         [pa.table({"n": [1]}), pa.table({"n": [2.5]}), pa.table({"n": ["3.0"]})]
     )
     assert read_numbers(flatten_column(whole["n"])).tolist() == [1, 2.5, 3]
+
+
+@pytest.mark.parametrize("arrow_composes", [True, False])
+def test_text_is_composed_whether_pyarrow_can_or_not(monkeypatch, arrow_composes):
+    if arrow_composes and not canonical._can_arrow_compose():
+        pytest.skip("this pyarrow decomposes instead")
+    monkeypatch.setattr(canonical, "_can_arrow_compose", lambda: arrow_composes)
+    cells = ["Ko\u0308ln", "K\u00f6ln", None, "abc", "\u212b", "", "\ufb01", "K\u00f6ln"]
+    for kind in (pa.string(), pa.large_string()):
+        made = canonical._normalize_text(pa.array(cells, kind))
+        assert made.type == kind
+        assert made.to_pylist() == ["K\u00f6ln"] * 2 + [
+            None,
+            "abc",
+            "\u00c5",
+            "",
+            "\ufb01",
+            "K\u00f6ln",
+        ]
+
+
+def test_an_instant_with_a_zone_is_not_the_local_time_of_the_same_digits():
+    """They are encoded apart where a column has a time zone, so rows with them are not equal."""
+    zoned = ["2024-01-01T00:00:00Z", "2024-01-01 05:30:00+05:30"]
+    local = ["2024-01-01", "2024-01-01T00:00:00.000000"]
+    hashes = hash_cells(pa.array([*zoned, *local]), b"")
+    assert hashes[0] == hashes[1] != hashes[2] == hashes[3]
+    moment = datetime.datetime(2024, 1, 1)
+    for kind, expected in ((None, hashes[2]), ("UTC", hashes[0]), ("Asia/Tokyo", hashes[0])):
+        stored = pa.array([moment], pa.timestamp("us", kind))
+        assert hash_cells(stored, b"")[0] == expected

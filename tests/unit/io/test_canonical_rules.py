@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabpe import TabPE
 from tabpe.encoding import Encoder
-from tabpe.errors import DataError
-from tabpe.io import open_table
+from tabpe.errors import DataError, ParameterError
+from tabpe.io import open_source, open_table
 from tabpe.schema import Categorical, Float, Integer, Schema
 from tabpe.schema.table_format import TableFormat, TableReading
 
@@ -166,3 +167,45 @@ def test_a_declared_null_is_null_in_numbers_of_any_type():
             True,
             False,
         ]
+
+
+def write_lines(path, *objects):
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in objects))
+    return path
+
+
+def test_no_row_decides_which_columns_json_lines_have(tmp_path):
+    """A declared column is there if no row has it, and one row cannot add another."""
+    plain = write_lines(tmp_path / "a.jsonl", {"fee": 1}, {"fee": 2})
+    more = write_lines(tmp_path / "b.jsonl", {"fee": 1}, {"ward": "eye", "else": 3}, {"fee": 2})
+    empty = write_lines(tmp_path / "c.jsonl")
+    for path in (plain, more, empty):
+        source = open_source(path, reading=READING)
+        assert source.names == ["fee", "ward"]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_lines(folder / "1.jsonl", {"fee": 1})
+    write_lines(folder / "2.jsonl", {"else": 1, "ward": "eye"})
+    found = open_table(folder, READING)[0].to_pylist()
+    assert found == [{"fee": "1", "ward": None}, {"fee": None, "ward": "eye"}]
+
+
+@pytest.mark.parametrize("changes", [{}, {"unit": "person"}])
+def test_json_lines_are_released_whatever_their_keys_are(tmp_path, changes):
+    plain = [{"fee": place, "person": place} for place in range(30)]
+    without = [{"fee": place} for place in range(30)]
+    more = [*plain, {"ward": "eye", "else": "x"}]
+    for rows in (plain, without, more):
+        path = write_lines(tmp_path / "t.jsonl", *rows)
+        model = TabPE(epsilon=5, delta=1e-3, preset="paper,rounds=2", **changes)
+        released = model.fit(path, SCHEMA).sample(1)
+        assert released.schema.names == ["fee", "ward"]
+
+
+def test_all_columns_of_json_lines_can_not_be_estimated(tmp_path):
+    path = write_lines(tmp_path / "t.jsonl", *({"age": age} for age in range(50)))
+    model = TabPE(schema="private", estimate_columns="all")
+    with pytest.raises(ParameterError, match="estimate_columns"):
+        model.fit(path)
+    listed = TabPE(schema="private", estimate_columns=["age", "size"], drop=["notes"])
+    assert [one.name for one in listed.outline_schema(path).columns] == ["age", "size"]

@@ -167,3 +167,26 @@ def test_whatever_a_column_holds_it_gets_an_entry_that_can_be_loaded(cells, name
     for one in drafted.columns:
         assert one.why
         assert not any(text and len(text) > 3 and text in one.why + one.check for text in cells)
+
+
+def test_a_second_row_of_the_header_does_not_hide_dates():
+    for pattern in ("%m/%d/%Y", "%Y-%m-%d"):
+        days = [(dt.date(2024, 1, 1) + dt.timedelta(day)).strftime(pattern) for day in range(200)]
+        found = draft(["(the day of the visit, as text)", *days])
+        assert (found.kind, found.entry["nullable"]) == ("date", True)
+        assert found.entry["format"] == pattern
+
+
+def test_dates_in_several_formats_are_left_out_for_that_reason():
+    days = [dt.date(2024, 1, 1) + dt.timedelta(day) for day in range(200)]
+    texts = [day.strftime(("%d.%m.%Y", "%Y-%m-%d")[day.day % 2]) for day in days]
+    assert draft(texts).entry["drop"] == "dates in several formats"
+
+
+@pytest.mark.parametrize("write", [str, lambda value: f"{value:.2f} EUR".replace(".", ",")])
+def test_amounts_that_pile_up_are_special_and_say_so(write):
+    cells = [write(value) for value in [0.0] * 80 + np.linspace(2, 80, ROWS).round(2).tolist()]
+    found = draft(cells)
+    assert found.entry["special"] == [0.0]
+    assert "special values" in found.why
+    assert found.entry["source"] == "data"

@@ -310,3 +310,34 @@ def test_cells_that_are_no_plain_values_are_refused(cells):
     with pytest.raises(DataError, match=r"column 'x' is of type .*: expected") as caught:
         drafted(cells)
     assert SECRET not in str(caught.value)
+
+
+SPREAD = np.round(np.linspace(3, 90, 200), 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "special"),
+    [
+        ([0.0] * 50 + SPREAD, (0.0,)),
+        ([None] * 50 + [0.0] * 50 + [99.5] * 20 + SPREAD, (0.0, 99.5)),
+        ([0] * 50 + list(range(200)), (0,)),
+        ([0.0] * 10 + SPREAD, None),
+        ([0.0] * 20 + SPREAD[:40], None),  # too few rows to tell
+        (list(range(15)) * 20 + [7] * 200, None),  # each value has a cell anyway
+        ([n % 25 for n in range(500)], None),  # each has 4%, and none stands out
+        (
+            [n for n in range(30) for _ in range(int(200 * 0.8**n) + 1)],
+            None,  # counts that fall by and by
+        ),
+    ],
+)
+def test_numbers_that_very_many_rows_share_are_special(cells, special):
+    drafted_column = drafted(cells)
+    assert drafted_column.special == special
+    marked = draft_schema(pa.table({"x": cells})).fields_from_data
+    assert ("x.special" in marked) == (special is not None)
+
+
+def test_a_label_has_classes_and_no_special_values():
+    schema = draft_schema(pa.table({"x": [0.0] * 80 + SPREAD}), label="x")
+    assert schema["x"].special is None

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tabpe.errors import DataError
-from tabpe.io import Limits, read_table
+from tabpe.io import Limits, open_source, read_table
+from tabpe.schema.table_format import TableFormat, TableReading
 
 SECRET = "Secret-Cell-4711"
 
@@ -255,3 +256,13 @@ def test_the_limit_holds_for_plain_text_too(file):
 def test_the_path_of_a_pattern_may_be_text(file, tmp_path):
     file("a\n1\n", "x.csv")
     assert read_table(str(Path(tmp_path) / "*.csv")).num_rows == 1
+
+
+def test_a_delimiter_at_the_end_of_lines_is_no_column(file):
+    path = file(b"a;b;\n1;2;\r\n3;4;x\n")
+    source = open_source(path, reading=TableReading(TableFormat(delimiter=";")))
+    (batch,) = source.batches()
+    assert source.names == ["a", "b"]
+    assert batch.table.to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
+    with pytest.raises(DataError, match="row 1 has 2 cells where the header has 3"):
+        list(open_source(file(b"a,b,\n1,2\n")).batches())

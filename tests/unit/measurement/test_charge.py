@@ -21,7 +21,7 @@ def charge(tmp_path):
 
 
 def held(charge, give_back, run="run"):
-    return charge.hold_reservation(run, SPENDS, ROW_LEVEL, 0.0, give_back)
+    return charge.hold_reservation(run, SPENDS, ROW_LEVEL, give_back)
 
 
 def states(charge):

@@ -10,11 +10,10 @@ from tabpe.accounting import (
     ROW_LEVEL,
     Account,
     Adjacency,
+    ExactNoise,
     FakeNoise,
     NeighboringRelation,
-    OpenDPNoise,
     Spend,
-    TableNoise,
 )
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.backends.local import CachedTable
@@ -140,7 +139,7 @@ def test_choices_are_as_likely_as_the_mechanism_says():
     estimates[1][0, 0], estimates[2][0, 0] = 2, 4
     account = Account()
     account.authorize(Spend("asked", 2.0, draws, mechanism=EXPONENTIAL))
-    terms = measuring.Terms(account, OpenDPNoise(), ROW_LEVEL)
+    terms = measuring.Terms(account, ExactNoise(), ROW_LEVEL)
     tables = tables_of(rows)
     drawn = [
         measuring.choose_marginal(tables, PAIRS, estimates, terms, "asked") for _ in range(draws)
@@ -193,9 +192,19 @@ def test_other_relations_are_refused(ask, neighbours):
         getattr(measuring, ask)(tables, PAIRS, UNKNOWN, terms, "asked")
 
 
+class Silent:
+    """A source of noise that makes no choices."""
+
+    name, private = "silent", False
+
+    def draw(self, size, sigma):
+        """Return no noise."""
+        return np.zeros(size, np.int64)
+
+
 def test_a_source_without_choices_is_refused():
-    with pytest.raises(ParameterError, match="noise='opendp'"):
-        measuring.choose_marginal(Unread(), PAIRS, UNKNOWN, terms_of(TableNoise()), "asked")
+    with pytest.raises(ParameterError, match="noise='exact'"):
+        measuring.choose_marginal(Unread(), PAIRS, UNKNOWN, terms_of(Silent()), "asked")
 
 
 @pytest.mark.parametrize("estimate", [np.full((3, 3), np.nan), np.full((3, 3), np.inf)])

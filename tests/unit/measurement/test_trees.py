@@ -34,7 +34,7 @@ class KnownTables:
 class Drawing:
     """A source of noise that makes no choices."""
 
-    name, private, sampling_error, largest_sigma = "drawing", False, 0.0, 1.0
+    name, private = "drawing", False
 
     def draw(self, size, sigma):
         """Return nothing but zeros."""

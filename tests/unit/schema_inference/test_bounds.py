@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabpe.accounting import TableNoise
+from tabpe.accounting import ExactNoise
 from tabpe.encoding.raw_cells import MAGNITUDES, EqualWidthBins, find_magnitude_cells
 from tabpe.schema_inference.bounds import (
     BINS,
@@ -18,7 +18,7 @@ from tabpe.schema_inference.bounds import (
 
 def counted(values, noise=0.0):
     exact = np.bincount(find_magnitude_cells(values), minlength=MAGNITUDES)
-    return exact + (TableNoise().draw(MAGNITUDES, noise) if noise else 0)
+    return exact + (ExactNoise().draw(MAGNITUDES, noise) if noise else 0)
 
 
 def found(values, decimals=None, noise=0.0, sigma=1.0, **declared):
@@ -30,7 +30,7 @@ def found(values, decimals=None, noise=0.0, sigma=1.0, **declared):
     bins = span.bins
     cells = bins.find_cells(values)
     counts = np.bincount(cells[cells >= 0], minlength=bins.count)
-    added = TableNoise().draw(bins.count, noise) if noise else 0
+    added = ExactNoise().draw(bins.count, noise) if noise else 0
     return trim_range(span, counts + added, sigma)
 
 
@@ -151,7 +151,7 @@ def test_the_outermost_power_of_two_is_never_cut_off_whole():
 def test_noise_alone_makes_no_range():
     """Over 1,000 empty columns about one is misled; 20 would be a chance of 1e-18."""
     sigma = 50.0
-    drawn = TableNoise().draw(1000 * MAGNITUDES, sigma).reshape(1000, MAGNITUDES)
+    drawn = ExactNoise().draw(1000 * MAGNITUDES, sigma).reshape(1000, MAGNITUDES)
     misled = sum(find_coarse_range(counts, sigma, None) is not None for counts in drawn)
     assert misled < 20
     assert ERROR_PROBABILITY * 1000 < 20

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from tabpe.accounting import TableNoise
+from tabpe.accounting import ExactNoise
 from tabpe.schema_inference.bounds import ERROR_PROBABILITY, compute_noise_threshold
 
 
 def exceeded(above, cells=20, times=20_000, sigma=10.0):
-    drawn = TableNoise().draw(times * cells, sigma).reshape(times, cells)
+    drawn = ExactNoise().draw(times * cells, sigma).reshape(times, cells)
     return int((drawn > above).any(axis=1).sum())
 
 

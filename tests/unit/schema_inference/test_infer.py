@@ -14,9 +14,9 @@ from tabpe.accounting import (
     ROW_LEVEL,
     Account,
     Adjacency,
+    ExactNoise,
     FakeNoise,
     NeighboringRelation,
-    TableNoise,
     compose_epsilon,
 )
 from tabpe.accounting.neighboring import FIXED_POINT
@@ -297,21 +297,21 @@ def test_an_estimated_type_says_whether_cells_are_empty(cells, expected):
     assert "" not in found.get("values", [])
 
 
-def test_noise_that_a_source_can_not_draw_is_refused_before_a_row_is_read(monkeypatch):
+def test_noise_that_drowns_any_table_is_refused_before_a_row_is_read(monkeypatch):
     source = open_source(pa.table({"age": [1, 2, 3]}))
     monkeypatch.setattr(type(source), "batches", lambda *_: pytest.fail("a row was read"))
     outline, account = (
         PartialSchema.from_schema(None).complete_columns(source.names, estimate=None),
         Account(),
     )
-    with pytest.raises(ParameterError, match="noise='opendp'"):
+    with pytest.raises(ParameterError, match=r"schema_budget: .*larger than any table"):
         estimate_schema(
             outline,
             source,
-            loss=1e-9,
+            loss=1e-12,
             delta_share=1e-9,
             account=account,
-            noise=TableNoise(),
+            noise=ExactNoise(),
         )
     assert account.authorized == ()
 

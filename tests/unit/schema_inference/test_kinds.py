@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabpe.accounting import TableNoise
+from tabpe.accounting import ExactNoise
 from tabpe.encoding.raw_cells import (
     BINARY,
     CLOCK,
@@ -72,7 +72,7 @@ def test_noise_changes_no_reading_of_many_rows(cells, reading):
     """Noise of half the scale that is allowed for, which never comes near the threshold."""
     exact = counts(**cells)
     for _ in range(50):
-        noisy = exact + TableNoise().draw(KINDS, 5.0)
+        noisy = exact + ExactNoise().draw(KINDS, 5.0)
         assert infer_type("x", noisy, sigma=10.0) == reading
 
 

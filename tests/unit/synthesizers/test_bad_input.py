@@ -8,8 +8,9 @@ import pytest
 
 from facade import FAST, SCHEMA, fitted
 from tabpe import TabPE
+from tabpe._utils import extras
 from tabpe.accounting import OpenDPNoise
-from tabpe.errors import DataError, NotFittedError, ParameterError, SchemaError
+from tabpe.errors import DataError, NotFittedError, ParameterError, SchemaError, TabpeError
 
 
 @pytest.mark.parametrize(
@@ -35,10 +36,15 @@ def test_a_bad_parameter_is_refused_by_name(table, name, value):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("changes", [{"epsilon": 100.0}, {"epsilon": 1e-4}, {"delta": 1e-12}])
-def test_what_a_table_of_noise_can_not_serve_is_refused_before_the_table_is_opened(changes):
-    with pytest.raises(ParameterError, match="noise='opendp'"):
-        fitted("there-is-no-such-file.csv", noise="table", **changes)
+def test_noise_that_drowns_any_table_is_refused_before_the_table_is_opened():
+    with pytest.raises(ParameterError, match="larger than any table"):
+        fitted("there-is-no-such-file.csv", epsilon=1e-5)
+
+
+def test_opendp_that_is_not_installed_is_asked_for_before_the_table_is_opened(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    with pytest.raises(TabpeError, match=r"tabpe\[opendp\]"):
+        fitted("there-is-no-such-file.csv", noise="opendp")
 
 
 def test_a_schema_is_needed_and_the_message_tells_how_to_get_one(table):

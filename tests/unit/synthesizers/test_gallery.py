@@ -89,4 +89,4 @@ def test_the_guarantee_is_kept_and_can_be_checked(model, tmp_path):
 def test_a_saved_model_gives_the_same_rows(model, tmp_path):
     model.save(tmp_path / "run.tabpe")
     again = TabPE.load(tmp_path / "run.tabpe")
-    assert as_pandas(again.sample(50)).equals(as_pandas(model.sample(50)))
+    assert as_pandas(again.sample(50, seed=1)).equals(as_pandas(model.sample(50, seed=1)))

@@ -119,7 +119,7 @@ def test_a_saved_model_obeys(model, tmp_path):
     model.save(tmp_path / "run.tabpe")
     again = TabPE.load(tmp_path / "run.tabpe")
     assert again.schema_ == SCHEMA
-    assert again.sample(500).equals(model.sample(500))
+    assert again.sample(50, seed=1).equals(model.sample(50, seed=1))
 
 
 def test_a_saved_model_whose_rows_break_rules_is_refused(model, tmp_path):

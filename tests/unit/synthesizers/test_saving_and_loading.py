@@ -8,7 +8,7 @@ import pytest
 from facade import NOISY_DELTA, columns, fitted, frames
 from tabpe import Adjacency, Categorical, Evolution, Integer, Schema, TabPE
 from tabpe._utils.serialization import Archive
-from tabpe.accounting import OpenDPNoise, TableNoise
+from tabpe.accounting import ExactNoise, OpenDPNoise
 from tabpe.errors import ArchiveError
 from tabpe.evolution import resolve_strategy
 
@@ -22,7 +22,7 @@ from tabpe.evolution import resolve_strategy
         {"adjacency": Adjacency.REPLACE_ONE},
         {"public_shares": {False: 0.7, True: 0.3}},
         {"random_state": None},
-        {"noise": "table"},
+        {"noise": "opendp"},
         NOISY_DELTA | {"label": "ward"},
     ],
 )
@@ -41,7 +41,7 @@ def test_a_saved_model_is_the_same_model(table, tmp_path, changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"noise": OpenDPNoise()}, {"noise": TableNoise()}, {"public_shares": {0: 7, 1: 3}}],
+    [{}, {"noise": OpenDPNoise()}, {"noise": ExactNoise()}, {"public_shares": {0: 7, 1: 3}}],
 )
 def test_a_loaded_model_can_be_fitted_again(table, tmp_path, changes):
     schema = Schema((Integer("age", 0, 100), Categorical("ill", (0, 1))), label="ill")
@@ -49,7 +49,7 @@ def test_a_loaded_model_can_be_fitted_again(table, tmp_path, changes):
     fitted(numbers, schema, **changes).save(tmp_path / "model.tabpe")
     again = TabPE.load(tmp_path / "model.tabpe").fit(numbers, schema)
     assert again.n_evolved_ == 30
-    assert again.noise == ("table" if "table" in again.certificate.noise else "opendp")
+    assert again.noise == ("opendp" if "OpenDP" in again.certificate.noise else "exact")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "small types", "dictionary"])

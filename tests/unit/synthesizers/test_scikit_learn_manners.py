@@ -1,13 +1,21 @@
 """`TabPE`: scikit-learn manners."""
 
+import logging
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError as NotFitted
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from facade import FAST, SCHEMA, fitted
 from tabpe import TabPE
+from tabpe.accounting import ReleaseStatement
 from tabpe.errors import NotFittedError, ParameterError
 
 
@@ -102,3 +110,60 @@ def test_a_schema_is_given_once(table):
 def test_a_schema_of_another_kind_is_refused(table):
     with pytest.raises(ParameterError, match="schema: int: expected 'declared' or 'private'"):
         TabPE(**FAST, schema=3).fit(table)
+
+
+def test_it_is_an_estimator_by_inheritance(table):
+    model = TabPE(**FAST)
+    assert isinstance(model, BaseEstimator)
+    tags = get_tags(model)
+    assert tags.non_deterministic
+    assert tags.no_validation
+    assert tags.requires_fit
+    with pytest.raises(NotFitted):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(table, SCHEMA))
+    check_is_fitted(model, "release_")
+
+
+def test_a_notebook_shows_the_model_and_what_is_guaranteed(table):
+    model = TabPE(**FAST, label="ill")
+    before = model._repr_html_()
+    assert "sk-top-container" in before
+    assert "certificate" not in before
+    after = model.fit(table, SCHEMA)._repr_html_()
+    assert "sk-top-container" in after
+    assert model.certificate._repr_html_() in after
+    assert model.certificate._repr_html_() in model._repr_mimebundle_()["text/html"]
+    assert model._repr_mimebundle_()["text/plain"] == repr(model)
+    assert "TabPE" in make_pipeline(model)._repr_html_()
+
+
+def test_the_certificate_escapes_what_it_shows(table):
+    model = TabPE(**FAST).fit(table, SCHEMA)
+    shown = model.certificate.with_statement(ReleaseStatement("<script>"))._repr_html_()
+    assert "<script>" not in shown
+    assert "epsilon 50" in shown or "epsilon 4" in shown
+
+
+def test_it_needs_no_scikit_learn():
+    code = """
+import sys; sys.modules["sklearn"] = None
+import pyarrow as pa
+from tabpe import Boolean, Evolution, Schema, TabPE
+model = TabPE(epsilon=50, delta=1e-6, n_samples=4, verbose=0, preset=Evolution(rounds=2))
+model.set_params(label="ill").fit(pa.table({"ill": [True, False] * 50}), Schema((Boolean("ill"),)))
+print(type(model).__mro__[-2].__module__, model.sample().num_rows, model._repr_html_()[:16])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split()[:3] == ["tabpe.synthesizers.tabpe", "4", "<pre>TabPE(epsil"]
+
+
+def test_a_run_is_logged_under_tabpe_with_public_numbers_only(table, caplog):
+    with caplog.at_level(logging.INFO, logger="tabpe"):
+        TabPE(**FAST).fit(table, SCHEMA)
+    logged = [record.getMessage() for record in caplog.records]
+    assert logged[0] == "fit: 4 columns, epsilon 50"
+    assert [line for line in logged if line.startswith("round")][-1] == "round 3 of 3"
+    assert any(line.startswith("class counts: 1 measured, sigma") for line in logged)
+    assert logged[-1].startswith("made 30 rows at epsilon")
+    assert all(record.name.startswith("tabpe.") for record in caplog.records)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabpe.errors import ParameterError, SchemaError
+from tabpe.errors import DataError, ParameterError, SchemaError
 from tabpe.synthesizers.sdv import TabPESynthesizer
 
 METADATA = {
@@ -102,3 +102,73 @@ def test_what_does_not_fit_is_named(domains, error, message):
 def test_what_the_metadata_lack_is_estimated_dates_among_it(frame):
     rows = made(frame, {}, schema_budget=0.3, epsilon=6.0).sample(num_rows=50)
     assert rows["seen"].str.fullmatch(r"\d\d[.]\d\d[.]20\d\d").all()
+
+
+def test_a_table_under_its_name_comes_back_under_it(frame):
+    synthesizer = TabPESynthesizer(METADATA, DOMAINS, **SETTINGS)
+    synthesizer.fit({"visits": frame})
+    found = synthesizer.sample(num_rows=5)
+    assert list(found) == ["visits"]
+    assert len(found["visits"]) == 5
+    assert len(synthesizer.sample(table_name="visits", num_rows=3)["visits"]) == 3
+    with pytest.raises(ParameterError, match="table_name='beds': expected 'visits'"):
+        synthesizer.sample(3, table_name="beds")
+    with pytest.raises(ParameterError, match="2 tables: expected one"):
+        synthesizer.fit({"visits": frame, "beds": frame})
+
+
+def test_rows_that_meet_conditions_follow_each_other(frame):
+    conditions = [
+        SimpleNamespace(column_values={"ward": "eye"}, num_rows=3),
+        SimpleNamespace(column_values={"ward": "heart", "ill": True}, num_rows=2),
+        SimpleNamespace(dataframe=pd.DataFrame({"ward": ["eye"]})),
+    ]
+    found = made(frame).sample_from_conditions(conditions)
+    assert found["ward"].tolist() == ["eye"] * 3 + ["heart"] * 2 + ["eye"]
+    assert found["ill"].tolist()[3:5] == [True, True]
+    with pytest.raises(ParameterError, match="expected a list of conditions"):
+        made(frame).sample_from_conditions({"ward": "eye"})
+    with pytest.raises(ParameterError, match="str: expected a condition with column_values"):
+        made(frame).sample_from_conditions(["eye"])
+
+
+def test_samples_differ_until_they_are_reset(frame):
+    synthesizer = made(frame)
+    first, second = synthesizer.sample(20), synthesizer.sample(20)
+    assert not first.equals(second)
+    synthesizer.reset_sampling()
+    pd.testing.assert_frame_equal(synthesizer.sample(20), first)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"age": 300}, "cells of 'age' do not fit"),
+        ({"ward": "skin", "ill": None}, "cells of 'ward', 'ill' do not fit"),
+        ({"seen": "2024-13-31"}, "cells of 'seen' do not fit"),
+    ],
+)
+def test_a_table_is_validated_without_showing_a_cell(frame, change, message):
+    synthesizer = TabPESynthesizer(METADATA, DOMAINS, **SETTINGS)
+    synthesizer.validate(frame)
+    synthesizer.validate({"visits": frame})
+    wrong = frame.astype({"ill": object})
+    for name, cell in change.items():
+        wrong.loc[7, name] = cell
+    with pytest.raises(DataError, match=message) as found:
+        synthesizer.validate(wrong)
+    assert not any(str(cell) in str(found.value) for cell in change.values())
+    with pytest.raises(DataError, match="lacks the columns 'ward'"):
+        synthesizer.validate(frame.drop(columns="ward"))
+
+
+def test_types_are_those_of_the_metadata_and_an_order_is_kept(frame):
+    columns = METADATA["columns"] | {
+        "age": {"sdtype": "numerical", "computer_representation": "UInt8"},
+        "ward": {"sdtype": "categorical", "order": ["heart", "eye"]},
+    }
+    known = {name: one for name, one in DOMAINS.items() if name != "ward"}
+    rows = made(frame, known, METADATA | {"columns": columns}).sample(num_rows=20)
+    assert rows["age"].dtype == "uint8"
+    assert rows["ward"].cat.ordered
+    assert rows["ward"].cat.categories.tolist() == ["heart", "eye"]

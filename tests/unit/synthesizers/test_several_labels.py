@@ -1,4 +1,4 @@
-"""`TabPE` with several labels: joint classes, of which rare ones are evolved together."""
+"""`TabPE` with several labels: joint classes, of which rare ones are generated together."""
 
 import dataclasses
 

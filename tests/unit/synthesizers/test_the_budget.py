@@ -128,7 +128,7 @@ def test_the_spends_of_a_posterior_has_tables_and_as_many_votes_as_rows_have(tab
 PROMISES = {
     "rows": {},
     "replace-one": {"adjacency": "replace-one"},
-    "noise from a table": {"noise": "table"},
+    "noise of OpenDP": {"noise": "opendp"},
     "noisy delta": {"delta": None, "n_samples": None},
     "all public": {"public_rows": 1500, "public_shares": {False: 0.7, True: 0.3}},
     "users": USERS,

@@ -1,7 +1,5 @@
 """`TabPE`: which engine runs, and that nobody can tell from what comes out."""
 
-import math
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -187,7 +185,7 @@ def test_a_table_that_changes_during_the_run_is_refused(tmp_path, preset):
     class Growing:
         """Noise that adds a row to the file before it answers for the second time."""
 
-        name, private, sampling_error, largest_sigma = "growing", True, 0.0, math.inf
+        name, private = "growing", True
 
         def draw(self, size, sigma):
             calls.append(size)

@@ -138,7 +138,7 @@ def test_a_declared_format_gives_text_and_all_else_dates_and_times():
 def test_a_saved_model_gives_the_same_rows(model, tmp_path):
     model.save(tmp_path / "model.tabpe")
     loaded = TabPE.load(tmp_path / "model.tabpe")
-    assert loaded.sample(40).equals(model.sample(40))
+    assert loaded.sample(40, seed=0).equals(model.sample(40, seed=0))
     assert loaded.schema_ == SCHEMA
 
 

@@ -256,7 +256,6 @@ def test_one_user_moves_every_histogram_of_a_run_by_its_length_at_most(
         ({"unit": "person", "max_rows_per_user": 1.5}, ParameterError, "max_rows_per_user=1.5"),
         ({"unit": "person", "max_rows_per_user": True}, ParameterError, "max_rows_per_user=True"),
         ({"unit": "person", "max_rows_per_user": 10**9}, ParameterError, "at most 10,000"),
-        ({"unit": "person", "noise": "table"}, ParameterError, "noise='opendp'"),
         ({"unit": "person", "epsilon": 50.0}, ParameterError, "smaller epsilon"),
     ],
 )

@@ -3,14 +3,28 @@
 import copy
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
-from certificates import DRAFTED, ENTRY, KINDS, NOISY, SCHEMA, TABLE, USERS, honest
-from tabpe.accounting import Certificate, TableNoise
+from certificates import (
+    DRAFTED,
+    ENTRY,
+    KINDS,
+    NOISY,
+    SCHEMA,
+    TABLE,
+    TABLE_NOISE,
+    USERS,
+    honest,
+)
+from tabpe.accounting import Certificate
 from tabpe.errors import ArchiveError
+from tabpe.synthesizers.options import NOISES
 from tabpe.verification import FAILED, GIVEN, verify, verify_plain
 from tabpe.verification.verify import STATEMENTS
+
+EARLIER = Path(__file__).parent / "table-noise.certificate.json"
 
 
 def plain_of(certificate):
@@ -143,9 +157,31 @@ def test_an_unknown_source_of_noise_fails():
     assert failed(rederived(plain_of(honest()), noise="my own")) == {"noise"}
 
 
+@pytest.mark.parametrize("source", NOISES.values())
+def test_certificates_of_every_source_of_noise_hold(source):
+    assert verify_plain(plain_of(honest(noise=source.name))).holds
+
+
 def test_noise_from_a_table_that_is_called_exact_is_seen():
-    plain = plain_of(honest(noise=TableNoise))
+    plain = plain_of(honest(noise=TABLE_NOISE))
     assert "noise" in failed(rederived(plain, noise=honest().noise))
+
+
+def test_noise_from_a_table_whose_delta_does_not_cover_its_sampling_error_is_seen():
+    plain = plain_of(honest(noise=TABLE_NOISE))
+    assert plain["sampling_delta"] > 0
+    assert "noise" in failed(rederived(plain, sampling_delta=0.0))
+    assert "noise" in failed(rederived(plain, sampling_delta=plain["sampling_delta"] / 2))
+
+
+def test_a_certificate_of_an_earlier_version_with_noise_from_a_table_holds():
+    """Written by the last version that had that source, of a run on a made-up table."""
+    plain = json.loads(EARLIER.read_text())
+    assert plain["noise"] == TABLE_NOISE
+    found = verify_plain(plain)
+    assert found.holds
+    (check,) = (check for check in found.checks if check.name == "noise")
+    assert "covers its sampling error" in check.words
 
 
 def test_a_schema_other_than_the_digest_says_is_seen():

@@ -44,6 +44,8 @@ class ColumnShape:
         least: Smallest number.
         most: Largest number.
         mean_date: The mean of a date or time, as one; empty for a number.
+        values: Number of distinct numbers among as many cells of each of two tables; None for a
+            category, or without a table to compare with.
     """
 
     shares: tuple[float, ...]
@@ -53,6 +55,7 @@ class ColumnShape:
     least: float | None = None
     most: float | None = None
     mean_date: str = field(default="", kw_only=True)
+    values: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,11 @@ def _compare_numbers(tables: Sequence[NumericCells]) -> ColumnComparison:
         )
         for table, present in zip(tables, cells, strict=True)
     ]
+    if len(shapes) == 2:  # noqa: PLR2004
+        shapes = [
+            dataclasses.replace(shape, values=count)
+            for shape, count in zip(shapes, _count_values(cells), strict=True)
+        ]
     beyond = [(present < edges[0], present > edges[-1]) for present in cells]
     low, high = (any(bool(side.any()) for side in sides) for sides in zip(*beyond, strict=True))
     return ColumnComparison(
@@ -239,6 +247,13 @@ def _build_shape(codes: Integers, size: int, missing: Booleans, *moments: float)
     return ColumnShape(
         tuple(shares.tolist()), float(missing.sum() / max(1, len(missing))), *moments
     )
+
+
+def _count_values(tables: Sequence[Floats]) -> list[int]:
+    """Return the number of distinct numbers among as many cells of each table."""
+    size = min(map(len, tables))
+    rng = np.random.default_rng(0)
+    return [len(np.unique(rng.choice(cells, size, replace=False))) for cells in tables]
 
 
 def _compute_moments(present: Floats) -> list[float]:

@@ -7,9 +7,10 @@ independent columns, a share of 1 is as good as other real rows.
 
 Two measures. *Related pairs*: for each two columns, how far their joint shares are from the product
 of their single shares, cell by cell; a pair counts as related where this is clearly more than
-shuffled columns show. *A learned test* of any order: a model that tells real rows from rows with
-independent columns, fitted on some real rows and applied to others. Distances of a few columns miss
-a dependence that no few columns show, such as a parity; a model need not.
+shuffled columns show, and more than chance gives by a test of chi-square. A pair that is related in
+the synthetic rows alone is *invented*. *A learned test* of any order: a model that tells real rows
+from rows with independent columns, fitted on some real rows and applied to others. Distances of a
+few columns miss a dependence that no few columns show, such as a parity; a model need not.
 
 Both compare a table with its own independent columns, so a wrong single column is not taken for a
 lost dependence, nor a right one for a kept dependence.
@@ -50,6 +51,7 @@ SHUFFLES = 4
 # A pair is related if its dependence is this many times what shuffled columns show, and this much
 # of the rows more.
 CLEARLY, LEAST_STRENGTH = 1.5, 0.02
+SURE = 4.5  # standard errors: once in 300,000 unrelated pairs
 ROWS, LEAST_LEAF = 10_000, 10
 SEEN, LEAST_GAP = 5.0, 0.005
 
@@ -116,10 +118,13 @@ class PairDependence:
     Args:
         pairs: The related pairs, strongest first.
         possible: Number of pairs that were looked at.
+        invented: Pairs that are related in the synthetic rows and not in the real ones, with the
+            strength of the dependence there, strongest first.
     """
 
     pairs: tuple[RelatedPair, ...]
     possible: int
+    invented: tuple[tuple[tuple[str, str], float], ...] = ()
 
     @property
     def kept(self) -> float:
@@ -187,19 +192,50 @@ def measure_pair_dependence(
     sizes, codes = _bin_columns([reference, others, synthetic], kept)
     shuffled = [[rng.permutation(column) for column in codes[0]] for _ in range(SHUFFLES)]
     names = [reference.columns[at].name for at in kept]
-    pairs = []
+    pairs, invented = [], []
     for one, two in itertools.combinations(range(len(kept)), 2):
         shape = (sizes[one], sizes[two])
         real, other, made = (_find_dependence(rows[one], rows[two], shape) for rows in codes)
-        ceiling = _halve_distance(real, 0.0)
         noise = max(
             _halve_distance(_find_dependence(rows[one], rows[two], shape), 0.0) for rows in shuffled
         )
-        if ceiling > CLEARLY * noise and ceiling - noise > LEAST_STRENGTH:
+        columns = (names[one], names[two])
+        if _is_related(codes[0][one], codes[0][two], real, noise):
+            ceiling = _halve_distance(real, 0.0)
             distance, floor = _halve_distance(real, made), _halve_distance(real, other)
-            pairs.append(RelatedPair((names[one], names[two]), distance, floor, ceiling, noise))
+            pairs.append(RelatedPair(columns, distance, floor, ceiling, noise))
+        elif _is_related(codes[2][one], codes[2][two], made, noise):
+            invented.append((columns, _halve_distance(made, 0.0) - noise))
     pairs.sort(key=lambda pair: -pair.weight)
-    return PairDependence(tuple(pairs), math.comb(len(kept), 2))
+    invented.sort(key=lambda pair: -pair[1])
+    return PairDependence(tuple(pairs), math.comb(len(kept), 2), tuple(invented))
+
+
+def _is_related(first: Integers, second: Integers, dependence: Floats, noise: float) -> bool:
+    """Return whether two columns depend on each other clearly, and surely not by chance."""
+    strength = _halve_distance(dependence, 0.0)
+    clear = strength > CLEARLY * noise and strength - noise > LEAST_STRENGTH
+    return clear and compute_surprise(first, second, dependence.shape) > SURE
+
+
+def compute_surprise(first: Integers, second: Integers, shape: Sequence[int]) -> float:
+    """Return the chi-square of independence in standard errors, by Wilson and Hilferty.
+
+    Args:
+        first: Codes of one column.
+        second: Codes of another, row by row.
+        shape: Numbers of codes.
+    """
+    joint = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1])
+    counts = joint.reshape(*shape).astype(np.float64)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(first)
+    freedom = math.prod(int(counts.any(axis=axis).sum()) - 1 for axis in (0, 1))
+    if not freedom:
+        return 0.0
+    there = expected > 0
+    chi_square = float(((counts - expected)[there] ** 2 / expected[there]).sum())
+    spread = 2 / (9 * freedom)
+    return float((np.cbrt(chi_square / freedom) - (1 - spread)) / math.sqrt(spread))
 
 
 def _choose_columns(table: TableArrays) -> list[int]:

@@ -183,13 +183,12 @@ def train_autoencoder(
             for layer in pairwise(sizes)
             for part in _draw_layer(*layer, rng)
         ]
-        optimizer = torch.optim.Adam(weights, fused=True)
+        moments = [(torch.zeros_like(part), torch.zeros_like(part)) for part in weights]
         steps = max(FEWEST_STEPS, min(STEPS, _WORK // vectorizer.width))
         for step, batch in enumerate(_draw_batches(len(features), steps, rng)):
-            optimizer.param_groups[0]["lr"] = _RATE * (1 - step / steps)
-            optimizer.zero_grad()
-            _loss(vectorizer, features.take(batch), weights).backward()
-            optimizer.step()
+            loss = _loss(vectorizer, features.take(batch), weights)
+            gradients = torch.autograd.grad(loss, weights)
+            _take_adam_step(weights, gradients, moments, step + 1, _RATE * (1 - step / steps))
         first, offset, second, shift = [part.detach().numpy() for part in weights[:4]]
 
     def encode(rows: NDArray[np.float32]) -> Floats:
@@ -199,6 +198,25 @@ def train_autoencoder(
 
     unit = float(encode(vectorizer.to_dense(features)).std(axis=0).mean()) or 1.0
     return lambda rows: encode(rows) / unit
+
+
+def _take_adam_step(
+    weights: Sequence[Any],
+    gradients: Sequence[Any],
+    moments: Sequence[tuple[Any, Any]],
+    step: int,
+    rate: float,
+) -> None:
+    """Take one step of Adam. `torch.optim` would load torch's compiler, for seconds."""
+    import torch
+
+    first_decay, second_decay, least = 0.9, 0.999, 1e-8
+    with torch.no_grad():
+        for weight, gradient, (mean, square) in zip(weights, gradients, moments, strict=True):
+            mean.lerp_(gradient, 1 - first_decay)
+            square.mul_(second_decay).addcmul_(gradient, gradient, value=1 - second_decay)
+            root = (square / (1 - second_decay**step)).sqrt_().add_(least)
+            weight.addcdiv_(mean, root, value=-rate / (1 - first_decay**step))
 
 
 def _loss(vectorizer: RowVectorizer, batch: RowFeatures, weights: list[Any]) -> Any:

@@ -10,6 +10,7 @@ predictor to be too sure of itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +29,8 @@ from tabpe.evaluation.metrics.predictors import (
 )
 from tabpe.evaluation.table_arrays import (
     HELD_OUT,
+    Booleans,
+    CategoricalCells,
     Floats,
     LabeledExamples,
     TableArrays,
@@ -36,7 +39,8 @@ from tabpe.evaluation.table_arrays import (
 
 ROWS = 20_000
 CERTAINTY_BINS, LEAST_PROBABILITY = 15, 1e-6
-RESAMPLES = 30
+RESAMPLES, GROUPS = 30, 5
+GROUP_ROWS, MOST_GROUPS = 50, 50
 TrainedOn = Literal["real", "synthetic", "nothing"]
 
 
@@ -68,6 +72,32 @@ class LabelCertainty:
 
 
 @dataclass(frozen=True)
+class GroupScore:
+    """Accuracy of one predictor on the test rows of one category.
+
+    Args:
+        column: The column of the category.
+        value: The category.
+        rows: Number of its test rows.
+        real: Accuracy of the predictor trained on real rows.
+        synthetic: Accuracy of the predictor trained on synthetic rows.
+        error: Standard error of the difference of the two.
+    """
+
+    column: str
+    value: str
+    rows: int
+    real: float
+    synthetic: float
+    error: float
+
+    @property
+    def loss(self) -> float:
+        """How much less accurate synthetic rows make the predictor."""
+        return self.real - self.synthetic
+
+
+@dataclass(frozen=True)
 class LearnerScore:
     """Scores of one predictor on the test rows.
 
@@ -78,7 +108,10 @@ class LearnerScore:
             undefined for the test rows, such as the AUC of a single class, is left out.
         certainty: How sure it is of classes; None for a numeric label.
         margins: For a predictor trained on synthetic rows: the standard error of the difference
-            between each score and that of the same predictor trained on real rows.
+            between each score and that of the same predictor trained on real rows, over test rows;
+            and over training rows too, where synthetic rows seem to teach more.
+        worst_group: For a predictor of classes trained on synthetic rows: the category of test rows
+            for which it loses most; None without one that has `GROUP_ROWS` rows.
     """
 
     learner: str
@@ -86,6 +119,7 @@ class LearnerScore:
     scores: dict[str, float]
     certainty: LabelCertainty | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
+    worst_group: GroupScore | None = None
 
 
 @dataclass(frozen=True)
@@ -200,18 +234,27 @@ def _score_learners(
         jobs,
     )
     by_pair = dict(zip(usable, predictions, strict=True))
-    scores = [
-        LearnerScore(
-            name,
-            on,
-            compute_scores(predicted, test),
-            measure_certainty(predicted, test),
-            {}
-            if on == "real" or (name, "real") not in by_pair
-            else _estimate_margins(predicted, by_pair[name, "real"], test, random_state),
+    scores = []
+    for (name, on), predicted in by_pair.items():
+        score = LearnerScore(
+            name, on, compute_scores(predicted, test), measure_certainty(predicted, test)
         )
-        for (name, on), predicted in by_pair.items()
-    ]
+        real = by_pair.get((name, "real"))
+        if on == "synthetic" and real is not None:
+            margins = _estimate_margins(predicted, real, test, random_state)
+            bound = compute_scores(real, test)
+            if any(score.scores[of] - bound[of] > margins[of] for of in margins):
+                trained = _estimate_training_errors(name, tables["real"], test, random_state, jobs)
+                # Both were trained once.
+                margins = {
+                    of: math.hypot(margins[of], *[trained.get(of, 0.0)] * 2) for of in margins
+                }
+            score = replace(
+                score,
+                margins=margins,
+                worst_group=find_worst_group(predicted, real, test),
+            )
+        scores.append(score)
     return scores, list(dict.fromkeys(reason for reason in reasons.values() if reason))
 
 
@@ -292,6 +335,65 @@ def _estimate_margins(
         for name in one.keys() & two.keys():
             differences.setdefault(name, []).append(one[name] - two[name])
     return {name: float(np.std(found)) for name, found in sorted(differences.items())}
+
+
+def _estimate_training_errors(
+    learner: str,
+    train: LabeledExamples,
+    test: LabeledExamples,
+    random_state: int | None,
+    jobs: int | None,
+) -> dict[str, float]:
+    """Return the standard error of scores over training rows, by a jackknife of groups."""
+    groups = np.random.default_rng(random_state).permutation(len(train)) % GROUPS
+    parts = [train.take(groups != group) for group in range(GROUPS)]
+    usable = [part for part in parts if _explain_left_out(learner, part) is None]
+    predictions = run_together(
+        [
+            partial(predict_target, learner, part, test, random_state=random_state)
+            for part in usable
+        ],
+        jobs,
+    )
+    scores = [compute_scores(predicted, test) for predicted in predictions]
+    # Errors of single scores are alike, because the groups share most of their rows.
+    factor = math.sqrt(len(scores) - 1) if scores else 0.0
+    return {
+        name: factor * float(np.std([each[name] for each in scores]))
+        for name in (scores[0] if scores else ())
+    }
+
+
+def find_worst_group(synthetic: Floats, real: Floats, test: LabeledExamples) -> GroupScore | None:
+    """Return the category of test rows for which accuracy falls most, beyond sampling error.
+
+    Args:
+        synthetic: Predictions of the predictor trained on synthetic rows.
+        real: Predictions of the predictor trained on real rows.
+        test: The rows, with their targets.
+    """
+    if test.classes is None:
+        return None
+    rights = [predicted.argmax(axis=1) == test.target for predicted in (real, synthetic)]
+    groups = [
+        _score_group(cells, code, cells.values == code, *rights)
+        for cells in test.features
+        if isinstance(cells, CategoricalCells) and len(cells.names) <= MOST_GROUPS
+        for code in range(len(cells.names))
+        if np.count_nonzero(cells.values == code) >= GROUP_ROWS
+    ]
+    return max(groups, key=lambda group: group.loss - 2 * group.error, default=None)
+
+
+def _score_group(
+    cells: CategoricalCells, code: int, rows: Booleans, real: Booleans, synthetic: Booleans
+) -> GroupScore:
+    before, after = real[rows].astype(np.float64), synthetic[rows].astype(np.float64)
+    error = float((before - after).std() / math.sqrt(len(before)))
+    name = str(cells.names[code])
+    return GroupScore(
+        cells.name, name, len(before), float(before.mean()), float(after.mean()), error
+    )
 
 
 def compute_scores(predicted: Floats, test: LabeledExamples) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Plans: what a run can give, told before a private row is read.
+"""Plans: what a run can give, computed before a private row is read.
 
 - `plan.plan`: noise, usable columns and pairs, smallest groups, expected quality, time and memory
 - `simulate`: tables of a schema, drawn without any data, and runs on them

@@ -57,10 +57,7 @@ def render_body(plan: Plan) -> str:
     """Return the content of the page, for a notebook."""
     head = [make_tag("th", ""), *(make_tag("th", f"eps {o.epsilon:g}") for o in plan.epsilons)]
     rows = [make_tag("tr", *(make_tag("td", cell) for cell in cells)) for cells in _rows(plan)]
-    charts = [
-        make_tag("figure", make_tag("figcaption", title), _draw_curve(plan, title, bands))
-        for title, bands in _list_curves(plan)
-    ]
+    charts = draw_curves(plan)
     listed = [
         make_tag("p", make_tag("strong", f"{title}: "), ", ".join(names))
         for title, names in _list_columns(plan)
@@ -70,6 +67,14 @@ def render_body(plan: Plan) -> str:
     boxed = make_tag("div", *charts, class_="charts") if charts else Markup("")
     parts = [make_tag("p", _describe(plan)), table, boxed, *listed, *notes]
     return str(Markup("").join(parts))
+
+
+def draw_curves(plan: Plan) -> list[Markup]:
+    """Return a figure for each kind of quality, over the epsilons; none if none was simulated."""
+    return [
+        make_tag("figure", make_tag("figcaption", title), _draw_curve(plan, title, bands))
+        for title, bands in _list_curves(plan)
+    ]
 
 
 def _describe(plan: Plan) -> str:
@@ -82,7 +87,7 @@ def _describe(plan: Plan) -> str:
 
 
 def _rows(plan: Plan) -> list[list[str]]:
-    """Return the lines of the table: what is told, and its value at each epsilon."""
+    """Return the lines of the table: the name and the value at each epsilon."""
     lines: list[tuple[str, Value]] = [
         (f"noise on {name}", lambda one, name=name: _find_sigma(one, name))  # type: ignore[misc]
         for name in dict.fromkeys(item.name for one in plan.epsilons for item in one.noise)

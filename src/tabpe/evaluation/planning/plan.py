@@ -1,6 +1,6 @@
 """`plan`: what a run would give, for a schema, a number of rows and a range of epsilons.
 
-Three things are told, and each says where it comes from:
+Three things are predicted, and each says where it comes from:
 
 1. Noise, usable columns and pairs, and the smallest groups that can be seen: computed exactly by
    the code that calibrates a run.
@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,9 @@ from tabpe.measurement.histograms import CLASS_COUNTS
 from tabpe.schema import PartialSchema, Schema
 from tabpe.synthesizers.budget import plan_spends
 from tabpe.synthesizers.options import RunSettings, load_schema
-from tabpe.synthesizers.tabpe import TabPE
+
+if TYPE_CHECKING:
+    from tabpe.synthesizers.tabpe import TabPE
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
 MOST_SIMULATED = 8000
@@ -56,7 +58,7 @@ GOOD, COARSE, LOST = "good", "coarse", "lost in noise"
 # How much wider than the simulated range a band is: structures differ from those simulated.
 BELOW_ERROR, ABOVE_ERROR, WIDER_KEPT = 2.0, 3.0, 0.15
 # With a stand-in: at least so wide, and so many standard deviations.
-NARROW_ERROR, NARROW_KEPT, NARROW_SCORE, DEVIATIONS = 0.3, 0.1, 0.05, 3.0
+NARROW_ERROR, NARROW_KEPT, NARROW_SCORE, DEVIATIONS = 0.3, 0.15, 0.05, 3.0
 # Bytes of the program itself and its libraries, and of a row of the pool beside its cells.
 BASE_BYTES, BYTES_OF_POOL_ROW = 250 * 2**20, 400
 
@@ -150,7 +152,7 @@ class EpsilonPlan:
         column_error: Mean total variation distance of 1-way marginals; None if not simulated.
         pair_error: Mean total variation distance of 2-way marginals.
         kept: Which part of the score that real rows give above guessing is kept.
-        score: AUC, or R2 of a numeric label; told with a stand-in alone.
+        score: AUC, or R2 of a numeric label; only with a stand-in.
         seconds: About how long a run takes on this machine, at most.
     """
 
@@ -165,6 +167,24 @@ class EpsilonPlan:
     kept: Band | None = None
     score: Band | None = None
     seconds: float | None = None
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> EpsilonPlan:
+        """Read plain values."""
+        pairs = {**plain["pairs"], "worst": tuple(plain["pairs"]["worst"])}
+        bands = {
+            name: None if plain[name] is None else Band(**plain[name])
+            for name in ("column_error", "pair_error", "kept", "score")
+        }
+        return cls(
+            **{
+                **plain,
+                **bands,
+                "noise": tuple(NoisePlan(**one) for one in plain["noise"]),
+                "columns": tuple(ColumnPlan(**one) for one in plain["columns"]),
+                "pairs": PairPlan(**pairs),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -197,6 +217,19 @@ class Plan:
         """Return it as plain values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Plan:
+        """Read plain values.
+
+        Example:
+            >>> from tabpe.schema import Boolean
+            >>> made = plan(Schema((Boolean("ill"),)), rows=500, epsilons=[1], simulations=0)
+            >>> Plan.from_dict(made.to_dict()) == made
+            True
+        """
+        epsilons = tuple(EpsilonPlan.from_dict(one) for one in plain["epsilons"])
+        return cls(**{**plain, "epsilons": epsilons, "notes": tuple(plain["notes"])})
 
     def to_json(self) -> str:
         """Return it as JSON."""
@@ -269,6 +302,8 @@ def plan(
     wanted = _check_epsilons(epsilons)
     repeats = validation.check_integer("simulations", simulations, least=0)
     seed = validation.check_integer("random_state", random_state, least=0)
+    from tabpe.synthesizers.tabpe import TabPE
+
     given = TabPE(**settings)
     whole = _load_whole_schema(schema, given)
     delta = given.delta or RowCount.from_declared(count).calibration_delta
@@ -338,12 +373,14 @@ def _plan_noise(
     model: TabPE, schema: Schema, rows: int, epsilon: float
 ) -> tuple[EpsilonPlan, RunSettings]:
     """Return what calibration says; the same code as that of a run."""
+    from tabpe.synthesizers.tabpe import TabPE
+
     asked = TabPE(**model.get_params()).set_params(
         epsilon=epsilon, dataset=None, ledger=None, run_dir=None, require_budget=False
     )
     settings = asked.make_settings(schema)
     queries = settings.query_plan
-    spends = plan_spends(settings.request, settings.classes, queries, settings.noise)
+    spends = plan_spends(settings.request, settings.classes, queries)
     by_name = {spend.name: spend for spend in spends}
     columns, pairs = _plan_marginals(by_name, schema, rows, settings)
     noise = tuple(
@@ -404,6 +441,8 @@ def _plan_column(name: str, cells: int, sigma: float, rows: int) -> ColumnPlan:
 
 def _make_simulation(model: TabPE, schema: Schema, rows: int, delta: float) -> Simulation:
     simulated = min(rows, MOST_SIMULATED)
+    from tabpe.synthesizers.tabpe import TabPE
+
     plain = TabPE(**model.get_params()).set_params(
         dataset=None,
         ledger=None,
@@ -490,7 +529,7 @@ def _write_notes(
             "add less per row, so groups must be larger to be seen"
         )
     if not simulated:
-        notes.append("nothing was simulated: noise alone is told")
+        notes.append("nothing was simulated: only noise is predicted")
         return tuple(notes)
     if known:
         notes.append("bands are for a private table that is like the stand-in")

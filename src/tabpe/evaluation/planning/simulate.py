@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,9 @@ from tabpe.evaluation.metrics.utility import measure_utility
 from tabpe.evaluation.table_arrays import build_table_arrays
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.schema import Id, Schema
-from tabpe.synthesizers.tabpe import TabPE
+
+if TYPE_CHECKING:
+    from tabpe.synthesizers.tabpe import TabPE
 
 # The cells that a column is compared in, and each column of a pair.
 COLUMN_CELLS, PAIR_CELLS = 20, 8
@@ -195,6 +197,8 @@ class Simulation:
         rng = np.random.default_rng([seed, self.simulated_rows])
         table, test = draw(self.simulated_rows, TEST_ROWS, rng)
         scaled = scale_epsilon(epsilon, self.delta, self.rows / self.simulated_rows)
+        from tabpe.synthesizers.tabpe import TabPE
+
         model = TabPE(**self.model.get_params()).set_params(
             epsilon=scaled,
             delta=self.delta,

@@ -27,17 +27,17 @@ from tabpe.accounting import (
     ROW_LEVEL,
     Account,
     Certificate,
+    ExactNoise,
     NeighboringRelation,
     NoiseSource,
     OpenDPNoise,
     Spend,
-    TableNoise,
     compose_epsilon,
 )
 from tabpe.accounting.calibration import BudgetShare
-from tabpe.accounting.certificate import round_up
 from tabpe.accounting.ledger import Budget, RunEntry
 from tabpe.accounting.ledger.composition import compute_entries_epsilon
+from tabpe.accounting.pld import round_up
 from tabpe.accounting.spend import EXPONENTIAL
 from tabpe.accounting.zcdp_filter import GAUSSIAN_DP
 from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
@@ -92,7 +92,7 @@ from tabpe.schema.table_format import TableReading
 from tabpe.synthesizers.budget import (
     agree_on_rest,
     compute_spent_epsilon,
-    compute_spent_sampling_error,
+    compute_spent_sampling_delta,
 )
 from tabpe.synthesizers.certify import (
     ACCOUNTANT,
@@ -243,9 +243,9 @@ class MetricRequest:
     account: Account = field(default_factory=Account)
 
     def __post_init__(self) -> None:
-        request, facts, noise = self.terms.request, self.terms.facts, self.terms.noise
+        request, facts = self.terms.request, self.terms.facts
         tables = (BudgetShare(MARGINALS, share=1.0, times=len(self.plan.marginals)),)
-        agree_on_rest(request, facts, self.account, noise, tables)
+        agree_on_rest(request, facts, self.account, tables)
 
     @property
     def spend(self) -> Spend:
@@ -273,7 +273,6 @@ def _charge_and_measure(source: WatchedSource, order: MetricRequest) -> Certifie
         order.run.id,
         (order.spend,),
         neighbours,
-        terms.noise.sampling_error,
         lambda: not source.was_read,
     ) as entry:
         backend = LocalBackend(source, _make_unit(order), Resources.from_options(n_jobs=1))
@@ -300,10 +299,10 @@ def _certify_measures(order: MetricRequest, session: PrivateSession) -> Certific
     terms, account, schema = order.terms, order.account, order.synthetic.encoder.schema
     request = terms.request
     return certify(
-        epsilon=compute_spent_epsilon(request, terms.facts, account, terms.noise),
+        epsilon=compute_spent_epsilon(request, terms.facts, account),
         requested_epsilon=request.epsilon,
         delta=terms.delta,
-        sampling_delta=compute_spent_sampling_error(request, account, terms.noise),
+        sampling_delta=compute_spent_sampling_delta(request, account),
         delta_source=terms.delta_source,
         neighbours=request.neighbours,
         unit=terms.unit,
@@ -344,12 +343,13 @@ def _write_notes(schema: Schema, offer: MetricTerms) -> tuple[str, ...]:
     if users.max_rows is not None:
         notes.append(
             f"a user is whoever has one value of {offer.unit!r}; of each user at most "
-            f"{users.max_rows:,} of the rows count, chosen at random, and together they weigh one"
+            f"{users.max_rows:,} of the rows contribute, chosen at random; together they "
+            "contribute 1"
         )
     return tuple(notes)
 
 
-_SAMPLING_ERRORS = {source.name: source.sampling_error for source in (OpenDPNoise, TableNoise)}
+_SOURCES = (ExactNoise.name, OpenDPNoise.name)
 _DIGITS = 6
 # What a filter may let through above its limit, and what its spends may lack.
 _ROUNDING = 4e-9
@@ -381,7 +381,6 @@ def compute_joint_guarantee(offer: MetricTerms, spends: tuple[Spend, ...]) -> Jo
     if table is None or obstacle:
         return JointGuarantee(note=obstacle)
     delta, relation = max(table.accounted_delta, offer.delta), offer.request.neighbours
-    sampling_error = _SAMPLING_ERRORS[table.noise]
     try:
         budget = Budget("both", 1.0, delta, relation.adjacency, offer.unit)
         entries = [
@@ -391,11 +390,10 @@ def compute_joint_guarantee(offer: MetricTerms, spends: tuple[Spend, ...]) -> Jo
                 table.spends,
                 table.neighbours,
                 offer.unit,
-                sampling_error,
                 adaptive=table.adaptive,
                 limit=_compute_limit(table),
             ),
-            RunEntry("measures", "both", spends, relation, offer.unit, offer.noise.sampling_error),
+            RunEntry("measures", "both", spends, relation, offer.unit),
         ]
         epsilon = compute_entries_epsilon(entries, budget)
         parts = table.epsilon, compose_epsilon(spends, offer.delta, relation)
@@ -425,7 +423,7 @@ def _find_obstacle(offer: MetricTerms) -> str:
         return "no certificate of the synthetic table: nothing is known of its cost"
     if not (table.private and offer.noise.private):
         return "fake noise was used"
-    if table.noise not in _SAMPLING_ERRORS:
+    if table.noise not in _SOURCES:
         return "the noise of the synthetic table is of an unknown source"
     if table.neighbours.adjacency is not relation.adjacency or table.unit != offer.unit:
         return "the synthetic table has another neighboring relation than these measures"
@@ -647,7 +645,7 @@ def _write_joint_notes(
         notes.append(f"no guarantee of both together: {together.note}")
     if certificate.neighbours.is_user_level:
         notes.append(
-            "a user weighs one in every table, however many rows there are, and shares are of "
+            "a user contributes 1 to every table, however many rows there are, and shares are of "
             "these weights; the number is that of users"
         )
     if number.value < _FEW * number.deviation:
@@ -711,7 +709,7 @@ def appraise(
         >>> found.accuracy[0] > 0.9
         True
     """
-    source, public = noise or OpenDPNoise(), open_table(synthetic)[0]
+    source, public = noise or ExactNoise(), open_table(synthetic)[0]
     offer = resolve_terms(
         epsilon=epsilon,
         delta=delta,
@@ -736,7 +734,7 @@ def appraise(
 
 def _open_real(real: Any, schema: Schema, unit: str | None) -> WatchedSource:
     """Return the real table, refused before it costs anything if it lacks a column."""
-    source: TableSource = open_source(real, reading=TableReading.from_schema(schema))
+    source: TableSource = open_source(real, reading=TableReading.from_schema(schema, unit))
     encoder = Encoder(schema)
     encoder.check_names(source.names)
     if unit is not None:

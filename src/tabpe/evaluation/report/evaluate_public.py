@@ -59,7 +59,7 @@ def evaluate_public(
     audit: Any = None,
     dataset: str | None = None,
     ledger: str | Path | None = None,
-    noise: str | NoiseSource = "opendp",
+    noise: str | NoiseSource = "exact",
     title: str | None = None,
     random_state: int = 0,
     verbose: int = 1,
@@ -85,7 +85,7 @@ def evaluate_public(
         audit: The result of `tabpe audit --json`, or its file.
         dataset: The name of the table in a ledger, which is charged before a row is read.
         ledger: The file of the ledger; None for the one in the data folder of the user.
-        noise: `opendp` or `table`, as for `TabPE`.
+        noise: `exact` or `opendp`, as for `TabPE`.
         title: Title of the page.
         random_state: Seed of subsamples and of the predictor. It never seeds the noise.
         verbose: 0 for silence, 1 for a status line in a terminal.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tabpe.accounting import ROW_LEVEL, Adjacency, Certificate, NeighboringRelation
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting.pld import round_up
 from tabpe.evaluation.report.contents import ReportContents
 from tabpe.evaluation.report.text import format_rounded_up, quote_name
 from tabpe.verification import FAILED

@@ -149,6 +149,9 @@ def _list_closeness(contents: ReportContents) -> Iterator[Row]:
             yield {"of": "nearer than other real rows", "synthetic": found.nearer_than_other}
         if found.nearer_than_synthetic is not None:
             yield {"of": "nearer than other synthetic", "synthetic": found.nearer_than_synthetic}
+        if found.closest_nearer is not None:
+            yield {"of": "nearer, of the closest", "synthetic": found.closest_nearer}
+        yield {"of": "repeats", "synthetic": found.repeats, "other real": found.other_repeats}
 
 
 def _list_spends(contents: ReportContents) -> Iterator[Row]:
@@ -193,7 +196,7 @@ _DERIVED = {
     "association": ("difference",),
     "pair_dependence": ("kept", "kept_by_column"),
     "learned_dependence": ("kept", "error"),
-    "closeness": ("nearer", "chance"),
+    "closeness": ("nearer", "chance", "closest_chance"),
 }
 
 
@@ -312,7 +315,7 @@ PLOTS: dict[str, Callable[[ReportContents], Charts]] = {
     "utility": _plot_utility,
     "nearest rows": _plot_nearest,
     "map": _plot_map,
-    "promise": _plot_guarantee,
+    "guarantee": _plot_guarantee,
     "history": _plot_history,
 }
 
@@ -394,7 +397,8 @@ class Report:
         """Return charts of a part of the report, which a notebook displays.
 
         Args:
-            part: `columns`, `pairs`, `k-way`, `order`, `utility`, `nearest rows`, `map`, `promise`
+            part: `columns`, `pairs`, `k-way`, `order`, `utility`, `nearest rows`, `map`,
+            `guarantee`
                 (the privacy guarantee) or `history`.
             column: For `columns`: one column alone.
         """

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from tabpe._utils import validation
 from tabpe.accounting import Certificate
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting.pld import round_up
 from tabpe.errors import ParameterError
 from tabpe.evaluation.report.guarantee import AttackerBound, describe_total
 from tabpe.evaluation.report.html import build_environment, hash_source, read_asset
@@ -131,7 +131,13 @@ class CertificateSheet:
         return (
             SheetItem("Neighboring tables", (self._relation,)),
             SheetItem("Delta", tuple(self._describe_delta())),
-            SheetItem("Accountant", _limit((certificate.accountant, certificate.noise), 2)),
+            SheetItem(
+                "Accountant",
+                (
+                    shorten_text(certificate.accountant, 2 * _LONGEST),
+                    shorten_text(certificate.noise, _LONGEST),
+                ),
+            ),
             SheetItem("Randomness", _limit((certificate.seed_policy,), 1)),
             SheetItem("Settings", (_describe_mapping(certificate.configuration),)),
             SheetItem("Notes", _limit(certificate.notes, _MOST_NOTES) or ("none",)),
@@ -271,7 +277,7 @@ class CertificateSheet:
                 f"releasing a value that one row or user alone holds"
             )
         if certificate.sampling_delta:
-            yield f"{round_up(certificate.sampling_delta, 3):g} of it covers inexact noise"
+            yield f"{round_up(certificate.sampling_delta, 3):g} of it covers noise for users"
         yield f"requested: epsilon {certificate.requested_epsilon:g}"
 
     def _describe_schema(self) -> Iterator[str]:

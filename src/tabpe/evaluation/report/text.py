@@ -6,7 +6,7 @@ import math
 import unicodedata
 from typing import Any
 
-from tabpe.accounting.certificate import round_up
+from tabpe.accounting.pld import round_up
 
 ABSENT = "\u2013"
 _BETWEEN_LETTERS = "\u200c\u200d\u200e\u200f\u061c"  # scripts and emoji need these invisible ones

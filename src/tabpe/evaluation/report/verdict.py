@@ -18,9 +18,9 @@ from typing import Literal
 import numpy as np
 
 from tabpe.accounting import Certificate
-from tabpe.accounting.certificate import round_up
 from tabpe.evaluation.metrics.closeness import Closeness
 from tabpe.evaluation.metrics.columns import ColumnComparison
+from tabpe.evaluation.metrics.dependence import PairDependence
 from tabpe.evaluation.metrics.distances import KWayDistance
 from tabpe.evaluation.metrics.utility import LearnerScore, UtilityScores
 from tabpe.evaluation.private_metrics import PrivateMeasures
@@ -37,27 +37,34 @@ Grade = Literal["good", "fair", "poor", "unknown"]
 Cause = Literal[
     "columns differ",
     "values missing",
+    "values coarser",
     "pairs lost",
     "column detached",
+    "dependence invented",
     "dependence lost",
     "closer than real",
     "rows missing",
     "utility lost",
+    "group lost",
     "better than real",
     "labels too certain",
     "exact copies",
     "near copies",
+    "rows repeated",
 ]
 FEWEST_ROWS = 20
 # Judgements, chosen on tables that are known to be bad or honest: tests/support/bad_tables.py.
 WORST_COLUMN = 0.9
 MISSED_SHARE, MISSED_ROWS = 0.01, 20
+COARSER, MANY_VALUES = 0.25, 20
 ALL_KEPT = 0.995  # 100% once it is rounded
 PAIRS, LEARNED, COVERAGE = (0.6, 0.3), (0.7, 0.4), (0.85, 0.6)
-DETACHED = 0.1
+DETACHED, WEAKEST_DETACHED, INVENTED = 0.1, 0.05, 0.1
 HIGH, HARDLY, BELOW_FLOOR = 3, 0.1, 0.75
+USEFUL, USEFUL_ERRORS = (0.8, 0.6), 2.0
+GROUP_LOSS, GROUP_SURE = 0.1, 4.0
 TOO_USEFUL, TOO_CERTAIN, CERTAIN = 1.15, 0.1, 3.0
-NEAR_COPIES, VERY_NEAR = 0.6, 0.7
+NEAR_COPIES, VERY_NEAR, CLOSEST_NEAR, REPEATED = 0.6, 0.7, 0.75, 0.5
 SCORES = ("AUC", "accuracy", "R2")  # the first that is there decides
 _NAME, _LEFT_TO_RIGHT = 40, "\u200e"
 
@@ -196,7 +203,7 @@ def _grade_guarantee(contents: ReportContents) -> ReportCard:
     if list_fields_from_data(contents):
         grade = "fair" if grade == "good" else grade
         words += " Fields of the schema were read from the data and are not covered: fair at best."
-    return card(f"epsilon {round_up(bound.epsilon, 3):g}", grade, words)
+    return card(f"epsilon {format_rounded_up(bound.epsilon)}", grade, words)
 
 
 def rate_columns(contents: ReportContents) -> dict[str, float]:
@@ -259,8 +266,29 @@ def _grade_columns(contents: ReportContents) -> ReportCard | None:
             if known[worst] >= WORST_COLUMN
             else _Alarm("columns differ", f"{_format_name(worst)} differs much."),
             _find_missing_values(contents),
+            _find_coarser_values(contents),
         ],
     )
+
+
+def _find_coarser_values(contents: ReportContents) -> _Alarm | None:
+    """Return an alarm for numbers that have far fewer values than real ones, as rounded ones do."""
+    coarser = [
+        (made / known, view.name, made, known)
+        for view in contents.columns
+        if view.real is not None
+        and (known := view.real.values or 0) >= MANY_VALUES
+        and (made := view.synthetic.values or 0) < COARSER * known
+    ]
+    if not coarser:
+        return None
+    _, name, made, known = min(coarser)
+    more = f", and so in {len(coarser) - 1} more" if len(coarser) > 1 else ""
+    words = (
+        f"Coarser: synthetic rows have {made:,} different values of {_format_name(name)}, as many "
+        f"real rows {known:,}{more}."
+    )
+    return _Alarm("values coarser", words)
 
 
 def _find_missing_values(contents: ReportContents) -> _Alarm | None:
@@ -309,12 +337,14 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     found = contents.pair_dependence
     if found is None or not found.possible:
         return None
+    alarms = [_find_invented_pairs(found)]
     lost = found.most_lost
     if lost is None:
         words = (
             f"None of the {found.possible} pairs of columns is related: there is nothing to keep."
         )
-        return ReportCard("Pairs", "none related", "unknown", words, "pairs")
+        card = ReportCard("Pairs", "none related", "unknown", words, "pairs")
+        return _add_alarms(card, alarms)
     kept = round(found.kept, 2)
     names = " with ".join(_format_name(name) for name in lost.columns)
     count = len(found.pairs)
@@ -327,12 +357,39 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     grade = _grade_at_least(kept, *PAIRS)
     causes: tuple[Cause, ...] = () if grade == "good" else ("pairs lost",)
     card = ReportCard("Pairs", f"{kept:.0%} kept", grade, words, "pairs", causes)
-    by_column = found.kept_by_column
-    worst = min(by_column, key=lambda name: by_column[name])
-    if by_column[worst] >= DETACHED:
-        return card
+    alarms.append(_find_detached_column(found))
+    return _add_alarms(card, alarms)
+
+
+def _find_detached_column(found: PairDependence) -> _Alarm | None:
+    """Return an alarm if a column lost its dependence, and had more than a trace of it."""
+    strengths: dict[str, float] = {}
+    for pair in found.pairs:
+        for name in pair.columns:
+            strengths[name] = max(strengths.get(name, 0.0), pair.weight)
+    kept = {
+        name: share
+        for name, share in found.kept_by_column.items()
+        if strengths[name] >= WEAKEST_DETACHED
+    }
+    worst = min(kept, key=lambda name: kept[name], default=None)
+    if worst is None or kept[worst] >= DETACHED:
+        return None
     words = f"{_format_name(worst)} has lost its dependence on all other columns."
-    return _add_alarms(card, [_Alarm("column detached", words)])
+    return _Alarm("column detached", words)
+
+
+def _find_invented_pairs(found: PairDependence) -> _Alarm | None:
+    """Return an alarm for a strong dependence that real rows do not have."""
+    strong = [columns for columns, strength in found.invented if strength >= INVENTED]
+    if not strong:
+        return None
+    more = f", and {len(strong) - 1} more" if len(strong) > 1 else ""
+    words = (
+        f"Invented: in synthetic rows {_format_name(strong[0][0])} depends on "
+        f"{_format_name(strong[0][1])}, in real rows it does not{more}."
+    )
+    return _Alarm("dependence invented", words)
 
 
 def _grade_high_order(contents: ReportContents) -> ReportCard | None:
@@ -461,18 +518,43 @@ def _grade_utility(utility: UtilityScores) -> ReportCard | None:
         words = scores + "Real rows teach almost nothing, so there is nothing to lose."
         return ReportCard("Utility", f"{value:.3f}", "unknown", words, "utility")
     way = (value - lower) / (upper - lower)
-    words = scores + f"That is {format_percent(way, 0)} of the way. Good from 90%, fair from 70%."
+    words = scores + f"That is {format_percent(way, 0)} of the way. Good from {USEFUL[0]:.0%}, "
+    words += f"fair from {USEFUL[1]:.0%}, "
+    words += "within two standard errors."
     if utility.held_out:
         words += " No test rows were given: the synthetic rows may have been made from the tested "
         words += "ones, and do less well on others."
     figure = f"{format_percent(max(0.0, way), 0)} of real"
-    grade = _grade_at_least(round(way, 2), 0.9, 0.7)
+    made = _find_scores(utility, learner)["synthetic"]
+    error = USEFUL_ERRORS * made.margins.get(score, 0.0) / (upper - lower)
+    grade = _grade_at_least(round(way + error, 2), *USEFUL)
     causes: tuple[Cause, ...] = () if grade == "good" else ("utility lost",)
     card = ReportCard("Utility", figure, grade, words, "utility", causes)
     return _add_alarms(
         card,
-        [_find_better_than_real(utility, learner, score, way), _find_certainty(utility, learner)],
+        [
+            _find_better_than_real(utility, learner, score, way),
+            _find_certainty(utility, learner),
+            _find_lost_group(utility, learner),
+        ],
     )
+
+
+def _find_lost_group(utility: UtilityScores, learner: str) -> _Alarm | None:
+    """Return an alarm if synthetic rows mislead a model about one group more than about all."""
+    by_origin = _find_scores(utility, learner)
+    made, real = by_origin["synthetic"], by_origin["real"]
+    group = made.worst_group
+    if group is None:
+        return None
+    beyond = group.loss - max(0.0, real.scores["accuracy"] - made.scores["accuracy"])
+    if beyond <= max(GROUP_LOSS, GROUP_SURE * group.error):
+        return None
+    words = (
+        f"Worse for a group: where {_format_name(group.column)} = {_format_name(group.value)} the "
+        f"model is right in {group.synthetic:.0%}, trained on real rows in {group.real:.0%}."
+    )
+    return _Alarm("group lost", words)
 
 
 def _find_better_than_real(
@@ -559,17 +641,40 @@ def _grade_closeness(contents: ReportContents) -> ReportCard | None:
     figure, grade = f"{format_percent(closeness.copies)} copies", _grade_at_most(excess, 0.01, 0.05)
     causes: tuple[Cause, ...] = () if grade == "good" else ("exact copies",)
     card = ReportCard("Closeness", figure, grade, words, "closeness", causes)
-    nearer = closeness.nearer
-    if nearer is None or nearer <= max(NEAR_COPIES, closeness.chance):
-        return card
+    near, repeated = _find_near_copies(closeness), _find_repeated_rows(closeness)
+    if near is not None:
+        card = replace(card, figure=near[0])
+    return _add_alarms(card, [None if near is None else near[1], repeated])
+
+
+def _find_near_copies(closeness: Closeness) -> tuple[str, _Alarm] | None:
+    """Return the figure of near copies, of all rows or of the closest ones, and its alarm."""
+    nearer, closest = closeness.nearer, closeness.closest_nearer
+    if nearer is not None and nearer > max(NEAR_COPIES, closeness.chance):
+        words = (
+            f"Near copies: {format_percent(nearer, 0)} of the synthetic rows are nearer to a real "
+            f"row than to as many {_name_control(closeness)} rows; one half is expected."
+        )
+        grade = _grade_at_most(nearer, 0.5, VERY_NEAR)
+        return f"{nearer:.0%} too near", _Alarm("near copies", words, grade)
+    if closest is not None and closest > max(CLOSEST_NEAR, closeness.closest_chance):
+        words = (
+            f"Some near copies: of the tenth of the synthetic rows with the nearest neighbours, "
+            f"{format_percent(closest, 0)} have a row of the real table as the nearest; one half "
+            f"is expected."
+        )
+        return "some too near", _Alarm("near copies", words)
+    return None
+
+
+def _find_repeated_rows(closeness: Closeness) -> _Alarm | None:
+    if closeness.repeats - closeness.other_repeats <= REPEATED:
+        return None
     words = (
-        f"Near copies: {format_percent(nearer, 0)} of the synthetic rows are nearer to a real row "
-        f"than to as many {_name_control(closeness)} rows; one half is expected."
+        f"Repeated: {format_percent(closeness.repeats, 0)} of the synthetic rows equal another "
+        f"synthetic row; {format_percent(closeness.other_repeats, 0)} of as many real rows do."
     )
-    return _add_alarms(
-        replace(card, figure=f"{nearer:.0%} too near"),
-        [_Alarm("near copies", words, _grade_at_most(nearer, 0.5, VERY_NEAR))],
-    )
+    return _Alarm("rows repeated", words)
 
 
 def _name_control(closeness: Closeness) -> str:

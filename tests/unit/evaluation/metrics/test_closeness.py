@@ -143,6 +143,34 @@ def test_copies_with_noise_on_them_are_near_copies(noise):
         assert measure_closeness(real, honest, test).nearer < measure_closeness(real, honest).chance
 
 
+def test_a_few_copies_with_noise_on_them_show_among_the_closest_rows():
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Float(name, -9.0, 9.0) for name in "abcde"))
+    cells = [{name: rng.normal(size=1000) for name in "abcde"} for _ in range(3)]
+    few = np.arange(1000) < 80
+    mixed = {
+        name: np.where(few, cells[0][name] + rng.normal(0, 0.01, 1000), cells[1][name])
+        for name in "abcde"
+    }
+    tables = [pa.table(one) for one in (*cells, mixed)]
+    real, honest, other, near = build_table_arrays(schema, tables)
+    for test in (None, other):
+        found = measure_closeness(real, near, test)
+        assert found.closest_nearer > 0.85 > found.closest_chance
+        assert found.nearer < 0.6
+        assert measure_closeness(real, honest, test).closest_nearer < found.closest_chance
+
+
+def test_rows_that_repeat_are_counted_in_as_many_rows():
+    schema = Schema((Integer("id", 0, 100),))
+    tables = [pa.table({"id": ids}) for ids in ([1, 2, 3, 3], [5, 5, 6, 7])]
+    found = measure_closeness(*build_table_arrays(schema, tables))
+    assert (found.repeats, found.other_repeats) == (0.5, 0.5)
+    tables = [pa.table({"id": range(20)}), pa.table({"id": [*range(50, 60)] * 2})]
+    found = measure_closeness(*build_table_arrays(schema, tables))
+    assert (found.repeats, found.other_repeats) == (1.0, 0.0)
+
+
 def test_a_copy_far_from_the_sample_is_counted_all_the_same():
     schema = Schema((Integer("id", 0, 10**6),))
     real, made = pa.table({"id": range(5000)}), pa.table({"id": range(4000, 6000)})

@@ -135,7 +135,7 @@ def test_plain_values_alone():
             return all(map(plain, value))
         if isinstance(value, dict):
             return all(map(plain, value.values()))
-        return type(value) in {float, str, bool, type(None)}
+        return type(value) in {float, int, str, bool, type(None)}
 
     assert plain(asdict(seen(SHARE, [0.1, 0.2], [0.3, 0.4])))
     assert plain(asdict(seen(WARD, ["a", "b"], ["a", "a"])))
@@ -180,3 +180,8 @@ def test_columns_are_in_the_order_of_the_schema():
         "b",
         "a",
     ]
+
+
+def test_values_are_counted_in_as_many_cells():
+    found = seen(SHARE, [at / 100 for at in range(100)], [0.1, 0.1, 0.3, 0.5])
+    assert (found.real.values, found.synthetic.values) == (4, 3)

@@ -5,11 +5,13 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import chi2_contingency
 
 from tabpe.errors import DataError, ParameterError
 from tabpe.evaluation.metrics.dependence import (
     PairDependence,
     RelatedPair,
+    compute_surprise,
     measure_learned_dependence,
     measure_pair_dependence,
     shuffle_columns,
@@ -100,6 +102,33 @@ def test_only_related_pairs_count_and_other_real_rows_keep_them():
     assert [pair.columns for pair in found.pairs] == [("x", "ward")]
     assert found.possible == 3
     assert found.kept > 0.9
+
+
+def test_small_unrelated_tables_have_no_related_pairs():
+    for seed in range(20):
+        coins = build_table_arrays(COINS, [parity(300, 3 * seed + at) for at in range(3)])
+        found = measure_pair_dependence(*coins, random_state=seed)
+        assert (found.pairs, found.invented) == ((), ())
+
+
+def test_the_test_of_chance_is_that_of_chi_square():
+    rng = np.random.default_rng(0)
+    one, two = rng.integers(0, 4, 500), rng.integers(0, 3, 500)
+    two[:200] = one[:200] % 3
+    counts = np.histogram2d(one, two, (4, 3))[0]
+    chi_square, _, freedom, _ = chi2_contingency(counts, correction=False)
+    cubic, spread = (chi_square / freedom) ** (1 / 3), 2 / (9 * freedom)
+    found = compute_surprise(one, two, counts.shape)
+    assert found == pytest.approx((cubic - 1 + spread) / spread**0.5)
+
+
+def test_a_dependence_that_real_rows_lack_is_invented():
+    real, other, made = (related(4000, seed, strength=0.0) for seed in (1, 2, 3))
+    arrays = build_table_arrays(WARD, [real, other, made])
+    assert measure_pair_dependence(*arrays).invented == ()
+    arrays = build_table_arrays(WARD, [real, other, related(4000, 3, strength=2.0)])
+    ((columns, strength),) = measure_pair_dependence(*arrays).invented
+    assert (columns, strength > 0.2) == (("x", "ward"), True)
 
 
 @pytest.mark.parametrize("name", ["x", "ward"])

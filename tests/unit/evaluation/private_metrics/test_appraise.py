@@ -13,10 +13,10 @@ from tabpe import TabPE
 from tabpe.accounting import (
     Adjacency,
     Certificate,
+    ExactNoise,
     FakeNoise,
     NeighboringRelation,
     OpenDPNoise,
-    TableNoise,
     compose_epsilon,
 )
 from tabpe.errors import DataError, ParameterError, SchemaError, TabpeError
@@ -126,7 +126,7 @@ def test_shares_add_up_and_are_never_negative():
 CERTIFIED = {
     "rows": {},
     "replace-one": {"neighbours": NeighboringRelation(Adjacency.REPLACE_ONE)},
-    "noise from a table": {"noise": TableNoise()},
+    "noise of OpenDP": {"noise": OpenDPNoise()},
     "users": {"real": with_users(), "neighbours": USERS, "unit": "person"},
     "users, replace-one": {
         "real": with_users(),
@@ -317,11 +317,6 @@ REFUSED = {
     "no column": ({"real": REAL.drop_columns("bmi")}, DataError, "bmi"),
     "no synthetic column": ({"synthetic": SYNTHETIC.drop_columns("bmi")}, DataError, "bmi"),
     "no synthetic row": ({"synthetic": SYNTHETIC.slice(0, 0)}, DataError, "no rows"),
-    "too fine for a table of noise": (
-        {**CERTIFIED["users"], "noise": TableNoise()},
-        ParameterError,
-        "opendp",
-    ),
 }
 
 
@@ -351,4 +346,4 @@ def test_running_out_of_memory_tells_no_size(monkeypatch):
 
 
 def test_the_usual_noise_is_the_exact_one():
-    assert estimated().measures.certificate.noise == OpenDPNoise.name
+    assert estimated().measures.certificate.noise == ExactNoise.name

@@ -118,7 +118,7 @@ def test_a_failure_between_the_charge_and_the_first_row_is_given_back(ledger, mo
 @pytest.mark.parametrize("kind", FAILURES)
 @pytest.mark.parametrize(
     "place",
-    ["tabpe.accounting.OpenDPNoise.draw", "tabpe.evaluation.private_metrics.measure.certify"],
+    ["tabpe.accounting.ExactNoise.draw", "tabpe.evaluation.private_metrics.measure.certify"],
 )
 def test_a_failure_after_the_first_row_stays_charged(ledger, monkeypatch, place, kind):
     def fail(*_, **__):

@@ -4,15 +4,14 @@ import dataclasses
 
 import pytest
 
-from certificates import KINDS, USERS, honest
+from certificates import KINDS, TABLE_NOISE, USERS, honest
 from tabpe.accounting import (
     ROW_LEVEL,
     Adjacency,
+    ExactNoise,
     FakeNoise,
     NeighboringRelation,
-    OpenDPNoise,
     Spend,
-    TableNoise,
     compose_epsilon,
 )
 from tabpe.accounting.calibration import BudgetShare, calibrate_spends
@@ -21,16 +20,18 @@ from tabpe.accounting.zcdp_filter import ZCDP, compute_epsilon_from_loss, find_l
 from tabpe.baselines.base import UNUSED
 from tabpe.evaluation.private_metrics.measure import compute_joint_guarantee, resolve_terms
 
+# A removed source of noise has no total.
+ADDED = [kind for kind in KINDS if kind != "noise from a table"]
 SPENDS = (Spend("marginals", 40.0, 20),)
 
 
 def together(certificate, spends=SPENDS, **changes):
     usual = {"epsilon": 1.0, "delta": 1e-6, "neighbours": None, "unit": None, "charge": None}
-    offer = resolve_terms(certificate=certificate, **({"noise": OpenDPNoise()} | usual | changes))
+    offer = resolve_terms(certificate=certificate, **({"noise": ExactNoise()} | usual | changes))
     return compute_joint_guarantee(offer, spends)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ADDED)
 def test_both_all_spends_are_composed_whatever_the_certificate(kind):
     certificate = honest(**KINDS[kind])
     found = together(certificate, delta=None)
@@ -61,14 +62,8 @@ def test_a_noisy_delta_is_composed_at_the_smaller_and_stated_as_the_larger():
     assert found.delta == certificate.delta > certificate.accounted_delta
 
 
-def test_noise_that_is_not_exact_takes_its_part_of_delta():
-    """That of the table and that of the purchase, each by itself; at this epsilon both show."""
-    inexact = honest(epsilon=45.0, noise=TableNoise)
-    exact = dataclasses.replace(inexact, noise=OpenDPNoise.name)
-    neither = together(exact).epsilon
-    one, other = together(inexact).epsilon, together(exact, noise=TableNoise()).epsilon
-    assert neither < one < together(inexact, noise=TableNoise()).epsilon
-    assert neither < other
+def test_a_table_with_noise_of_a_removed_source_has_no_total():
+    assert "unknown source" in together(honest(noise=TABLE_NOISE)).note
 
 
 def test_a_table_within_a_limit_of_zcdp_counts_with_all_of_it():
@@ -95,7 +90,7 @@ def test_a_table_by_choices_adds_up_as_zcdp(adaptive):
     assert found.epsilon == pytest.approx(compute_epsilon_from_loss(loss, 1e-6), rel=2e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ADDED)
 @pytest.mark.parametrize("delta", [None, 1e-5])
 @pytest.mark.parametrize("measures", [(Spend("marginals", 5e3, 1),), SPENDS])
 def test_a_total_is_never_below_a_part(kind, delta, measures):

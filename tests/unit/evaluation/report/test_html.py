@@ -216,10 +216,10 @@ def test_any_part_may_be_empty(part):
     Tags(render_page(made.custodian(**{part: {} if part == "sample" else ()})))
 
 
-def test_surprise_is_explained_where_there_is_one():
-    step = {"round": 1, "selection": "posterior", "sigma": 9.5, "surprise": 2.4}
-    html = render_page(made.custodian(history=[step, {"round": 2, "surprise": 1.1}]))
-    assert "<h3>Surprise</h3>" in html
+def test_the_residual_is_explained_where_there_is_one():
+    step = {"round": 1, "selection": "posterior", "sigma": 9.5, "residual": 2.4}
+    html = render_page(made.custodian(history=[step, {"round": 2, "residual": 1.1}]))
+    assert "<h3>Residual</h3>" in html
     assert "1 is noise alone" in html
     assert "ranking selection" not in html
     html = render_page(made.custodian())

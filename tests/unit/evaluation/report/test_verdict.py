@@ -10,7 +10,12 @@ from tabpe.evaluation.metrics.columns import ColumnComparison, ColumnShape
 from tabpe.evaluation.metrics.dependence import PairDependence
 from tabpe.evaluation.metrics.embedding import RepresentationScores
 from tabpe.evaluation.metrics.sdmetrics import ColumnScore, QualityScores
-from tabpe.evaluation.metrics.utility import LabelCertainty, LearnerScore, UtilityScores
+from tabpe.evaluation.metrics.utility import (
+    GroupScore,
+    LabelCertainty,
+    LearnerScore,
+    UtilityScores,
+)
 from tabpe.evaluation.report.verdict import (
     build_cards,
     find_main_scores,
@@ -44,12 +49,19 @@ def test_private_measures_count_in_the_guarantee():
     assert (found.figure, found.grade) == ("epsilon 6", "poor")
 
 
+def test_card_and_verdict_state_the_same_epsilon():
+    measures = dataclasses.replace(made.public().private_measures, total_epsilon=1.14321)
+    contents = made.public(private_measures=measures)
+    assert card("Guarantee", contents).figure == "epsilon 1.144"
+    assert "epsilon 1.144 " in write_verdict(contents)
+
+
 def test_private_measures_with_an_unknown_total_are_named():
     measures = dataclasses.replace(
         made.public().private_measures, total_epsilon=None, total_delta=None
     )
     contents = made.public(private_measures=measures)
-    assert card("Guarantee", contents).figure == "epsilon 1"
+    assert card("Guarantee", contents).figure == "epsilon 0.9999"
     assert "come on top" in card("Guarantee", contents).words
     assert "come on top" in write_verdict(contents)
     assert "come on top" not in write_verdict(made.public())
@@ -129,6 +141,15 @@ def test_a_column_that_depends_on_nothing_any_more_is_named():
     found = card("Pairs", made.custodian(pair_dependence=PairDependence((*kept, lost), 30)))
     assert (found.grade, found.causes) == ("fair", ("column detached",))
     assert "outcome" in found.words
+
+
+@pytest.mark.parametrize(("strength", "is_alarm"), [(0.3, True), (0.05, False)])
+@pytest.mark.parametrize("kept", [(), made.pair_dependence(("a", "b")).pairs])
+def test_a_strong_dependence_that_real_rows_lack_is_an_alarm(kept, strength, is_alarm):
+    invented = ((("age", "ward"), strength), (("age", "sex"), 0.02))
+    found = card("Pairs", made.custodian(pair_dependence=PairDependence(kept, 9, invented)))
+    assert ("dependence invented" in found.causes) == is_alarm == (found.grade == "fair")
+    assert ("Invented: in synthetic rows age depends on ward" in found.words) == is_alarm
 
 
 @pytest.mark.parametrize(
@@ -223,7 +244,7 @@ def test_utility_is_the_share_of_the_way_from_nothing_to_real(synthetic, grade):
     assert card("Utility", made.custodian(utility=scored(synthetic))).grade == grade
 
 
-@pytest.mark.parametrize(("way", "shown", "grade"), [(0.696, "70", "fair"), (0.694, "69", "poor")])
+@pytest.mark.parametrize(("way", "shown", "grade"), [(0.596, "60", "fair"), (0.594, "59", "poor")])
 def test_a_figure_is_graded_as_it_is_shown(way, shown, grade):
     found = card("Utility", made.custodian(utility=scored(0.5 + 0.4 * way)))
     assert (found.figure, found.grade) == (f"{shown}% of real", grade)
@@ -272,6 +293,33 @@ def test_private_accuracy_that_is_not_surely_above_the_majority_is_poor():
     assert card("Utility", made.public(private_measures=measures)).grade == "poor"
 
 
+@pytest.mark.parametrize(
+    ("known", "values", "is_alarm"), [(90, 10, True), (90, 40, False), (12, 2, False)]
+)
+def test_numbers_with_far_fewer_values_are_an_alarm(known, values, is_alarm):
+    shape = ColumnShape((1.0,), 0.0, values=known)
+    view = ColumnComparison(
+        "age", "number", (0.0, 1.0), (), shape, dataclasses.replace(shape, values=values), 0.0
+    )
+    found = card("Columns", made.custodian(columns=(view,), quality=None))
+    assert ("values coarser" in found.causes) == is_alarm == (found.grade == "fair")
+    assert (f"{values} different values of age" in found.words) == is_alarm
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "is_alarm"), [(0.3, 0.02, True), (0.3, 0.08, False), (0.08, 0.01, False)]
+)
+def test_a_group_that_loses_more_than_all_is_an_alarm(loss, error, is_alarm):
+    utility = made.custodian().utility
+    group = GroupScore("ward", "eye", 99, 0.9, 0.9 - loss, error)
+    scores = [
+        dataclasses.replace(one, worst_group=group) if one.trained_on == "synthetic" else one
+        for one in utility.scores
+    ]
+    changed = dataclasses.replace(utility, scores=tuple(scores))
+    assert ("group lost" in card("Utility", made.custodian(utility=changed)).causes) == is_alarm
+
+
 @pytest.mark.parametrize(("copies", "grade"), [(0.0, "good"), (0.04, "fair"), (0.3, "poor")])
 def test_copies_are_held_against_those_of_other_real_rows(copies, grade):
     close = dataclasses.replace(made.closeness(), copies=copies)
@@ -289,6 +337,20 @@ def test_near_copies_are_an_alarm(control, nearer, grade):
     found = card("Closeness", made.custodian(closeness=close))
     assert found.grade == grade
     assert ("near copies" in found.causes) == (grade != "good")
+
+
+@pytest.mark.parametrize(("closest", "is_alarm"), [(0.7, False), (0.9, True)])
+def test_a_few_near_copies_are_an_alarm(closest, is_alarm):
+    close = dataclasses.replace(made.closeness(), closest_nearer=closest)
+    found = card("Closeness", made.custodian(closeness=close))
+    assert ("near copies" in found.causes) == is_alarm == (found.grade == "fair")
+
+
+@pytest.mark.parametrize(("repeats", "is_alarm"), [(0.2, False), (1.0, True)])
+def test_rows_that_repeat_are_an_alarm(repeats, is_alarm):
+    close = dataclasses.replace(made.closeness(), repeats=repeats, other_repeats=0.1)
+    found = card("Closeness", made.custodian(closeness=close))
+    assert ("rows repeated" in found.causes) == is_alarm == (found.grade == "fair")
 
 
 def test_the_verdict_names_what_is_poor():

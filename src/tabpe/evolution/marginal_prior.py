@@ -361,16 +361,53 @@ class MarginalPrior:
         return moved
 
     def build_rank_transform(self, by_rank: float) -> RankTransform:
-        """Return a map of numbers towards their ranks: all the way for 1, not at all for 0."""
-        edges = tuple(np.array([0.0, *_get_cuts(c.axis), 1.0]) for c in self.numbers)
-        ranks = (
-            _compute_ranks(c.overall[: len(ends) - 1])
-            for c, ends in zip(self.numbers, edges, strict=True)
+        """Return a map of numbers towards their ranks: all the way for 1, not at all for 0.
+
+        An atom is a piece of its own, as long as its share of the rows (`AtomRoom`).
+        """
+        pieces = [
+            _build_pieces(column, steps, by_rank)
+            for column, steps in zip(self.numbers, self.spaces[0].steps, strict=True)
+        ]
+        return RankTransform(
+            tuple(ends for ends, _ in pieces), tuple(images for _, images in pieces)
         )
-        places = (
-            by_rank * rank + (1 - by_rank) * ends for rank, ends in zip(ranks, edges, strict=True)
-        )
-        return RankTransform(edges, tuple(places))
+
+
+@dataclass(frozen=True)
+class AtomRoom:
+    """The numbers around an atom that count as the atom, and their images under a rank transform.
+
+    A number that walks into the images has come to the atom. One at the atom walks from anywhere
+    in there, so it leaves as often as others come.
+
+    Args:
+        column: The column of the number.
+        place: The atom, as a scaled number.
+        low: Where its room begins: half a step before it on a grid, or hardly before it.
+        high: Where its room ends.
+        begin: The image of `low`.
+        end: The image of `high`.
+    """
+
+    column: int
+    place: float
+    low: float
+    high: float
+    begin: float
+    end: float
+
+
+def list_atom_rooms(prior: MarginalPrior, transform: RankTransform) -> list[AtomRoom]:
+    """Return the room of each atom of a prior, in the rank transform that was built from it."""
+    rooms = []
+    for index, places in enumerate(prior.atoms):
+        known, meant = transform.edges[index], transform.positions[index]
+        ends = _find_room_ends(places, float(prior.spaces[0].steps[index]))
+        for place, (low, high) in zip(sorted(places), ends, strict=True):
+            begin, end = np.interp([low, high], known, meant).tolist()
+            rooms.append(AtomRoom(index, place, float(low), float(high), begin, end))
+    return rooms
 
 
 def build_marginal_prior(
@@ -487,6 +524,54 @@ def _find_cell_ends(axis: NumberAxis | ListAxis, steps: float) -> Floats:
     """Return the ends of cells. On a grid every value has a whole step around it."""
     half = 0.5 / steps if steps else 0.0
     return np.array([-half, *_get_cuts(axis), 1 + half])
+
+
+def _build_pieces(column: ColumnPrior, steps: float, by_rank: float) -> tuple[Floats, Floats]:
+    """Return the ends of the pieces of a column, and the images of these ends.
+
+    Example:
+        >>> axis = NumberAxis("x", 0, (0.5,), (0.0, 5.0, 10.0), atoms=(0.0,))
+        >>> column = ColumnPrior(axis, np.array([0.3, 0.3, 0.4]), np.empty((0, 3)))
+        >>> ends, images = _build_pieces(column, steps=10.0, by_rank=1.0)
+        >>> ends.tolist(), images.round(2).tolist()
+        ([0.0, 0.05, 0.5, 1.0], [0.0, 0.43, 0.7, 1.0])
+    """
+    cuts = np.array([0.0, *_get_cuts(column.axis), 1.0])
+    ranks = _compute_ranks(column.overall[: len(cuts) - 1])
+    places = column.axis.atoms if isinstance(column.axis, NumberAxis) else ()
+    if not places:
+        return cuts, by_rank * ranks + (1 - by_rank) * cuts
+    rooms = _find_room_ends(places, steps)
+    # Ends that are the same but for rounding.
+    near = float(np.diff(rooms).min()) / 8
+    inside = np.sort([cut for cut in cuts if not _is_in_room(cut, rooms, near)] + [*rooms.flat])
+    inside = inside[(inside > near) & (inside < 1 - near)]
+    ends = np.array([0.0, *inside[np.diff(inside, prepend=0.0) > near], 1.0])
+    order = np.argsort(places)
+    held = column.overall[len(column.overall) - len(places) :][order]
+    total = float(column.overall[: len(cuts) - 1].sum() + held.sum())
+    passed = np.cumsum([0.0, *held / total])[np.searchsorted(rooms[:, 1] - near, ends, "right")]
+    others = by_rank * np.interp(ends, cuts, ranks) + (1 - by_rank) * ends
+    images = passed + (1 - float(held.sum()) / total) * others
+    images = np.maximum.accumulate(np.clip(images, 0.0, 1.0))
+    images[0], images[-1] = 0.0, 1.0
+    return ends, images
+
+
+# Half of the room of an atom off a grid: more than the distance of two numbers in single precision.
+_HALF_ROOM = 2.0**-21
+
+
+def _find_room_ends(places: Sequence[float], steps: float) -> Floats:
+    """Return where the room of each atom begins and ends, by rising atoms."""
+    rising = np.sort(places)
+    half = 0.5 / steps if steps else _HALF_ROOM
+    half = min(half, *(np.diff(rising) / 2), 1.0)
+    return np.clip(np.column_stack([rising - half, rising + half]), 0.0, 1.0)
+
+
+def _is_in_room(cut: float, rooms: Floats, near: float) -> bool:
+    return bool(((rooms[:, 0] - near < cut) & (cut < rooms[:, 1] + near)).any())
 
 
 def _compute_ranks(shares: Floats) -> Floats:

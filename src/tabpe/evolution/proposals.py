@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from tabpe.encoding import Records, RecordSpace, VotingSpace
 from tabpe.encoding.atoms import Atoms, find_states
+from tabpe.encoding.marginals import NumberAxis
 from tabpe.encoding.records import Codes, Floats, RankTransform, draw_uniform_records
 from tabpe.evolution.config import Evolution
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.evolution.extensions import apply_operator, is_extension_name
-from tabpe.evolution.marginal_prior import MarginalPrior
+from tabpe.evolution.marginal_prior import AtomRoom, ColumnPrior, MarginalPrior, list_atom_rooms
 
 Whole = NDArray[np.int64]
 
@@ -218,8 +219,18 @@ class MarginalProposal:
 
     @cached_property
     def voting_space(self) -> VotingSpace:
-        """The space in which candidates are voted on."""
-        return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform, self.prior.atoms)
+        """The space in which candidates are voted on.
+
+        Declared special values differ from other numbers as categories do. Atoms that were found
+        are as far from others as their share of the rows makes them.
+        """
+        space = self.prior.spaces[0]
+        return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform, space.atoms)
+
+    @cached_property
+    def rooms(self) -> list[AtomRoom]:
+        """The rooms of all atoms."""
+        return list_atom_rooms(self.prior, self.rank_transform)
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return initial rows."""
@@ -245,18 +256,33 @@ class MarginalProposal:
         step: str = "gaussian",
     ) -> Records:
         """Move each number by a step of `rate`, and redraw each category with that probability."""
-        spread = self.rank_transform.transform_rows(rows).numbers
+        spread = self._scatter_atoms(rows, rng)
         moved = self.rank_transform.inverse_transform(
             spread + rate * draw_steps(spread.shape, step, rng)
         )
         redrawn = rng.random(rows.codes.shape) < rate
         codes = np.where(redrawn, self.prior.draw_codes(classes, rng), rows.codes)
-        numbers = self.prior.project_numbers(moved, classes)
-        if self.voting_space.can_miss.any() or any(self.prior.atoms):
-            fresh, atoms = self.prior.draw_numbers(classes, rng), self.prior.atoms
-            numbers = _keep_atoms(numbers, rows.numbers, atoms)
-            numbers = redraw_states(numbers, fresh, rate, rng, atoms=atoms)
+        numbers = self.prior.project_numbers(self._gather_atoms(moved), classes)
+        if self.voting_space.can_miss.any():
+            fresh = self.prior.draw_numbers(classes, rng)
+            numbers = redraw_states(numbers, fresh, rate, rng)
         return Records(numbers, codes)
+
+    def _scatter_atoms(self, rows: Records, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the images of numbers; those at an atom are anywhere in its room."""
+        spread = self.rank_transform.transform_rows(rows).numbers.astype(np.float64, copy=False)
+        single = rows.numbers.astype(np.float32) if self.rooms else rows.numbers
+        for room in self.rooms:
+            there = np.flatnonzero(single[:, room.column] == np.float32(room.place))
+            spread[there, room.column] = rng.uniform(room.begin, room.end, len(there))
+        return spread
+
+    def _gather_atoms(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers of which those in the room of an atom are at the atom."""
+        for room in self.rooms:
+            column = numbers[:, room.column]
+            column[(column >= room.low) & (column <= room.high)] = room.place
+        return numbers
 
     def move_numbers(
         self,
@@ -272,7 +298,8 @@ class MarginalProposal:
         spread = self.rank_transform.transform_rows(rows).numbers
         moved = spread + rate * draw_steps(spread.shape, "gaussian", rng)
         cells = [column.axis.find_cells(rows, classes) for column in self.prior.numbers]
-        for index, ends in enumerate(self.rank_transform.positions):
+        for index, column in enumerate(self.prior.numbers):
+            ends = self._find_cell_images(index, column)
             own = cells[index].clip(max=len(ends) - 2)
             moved[:, index] = _reflect(moved[:, index], ends[own], ends[own + 1])
         numbers = self.prior.spaces[0].project(self.rank_transform.inverse_transform(moved))
@@ -281,6 +308,13 @@ class MarginalProposal:
             left = column.axis.find_cells(after, classes) != cells[index]
             after.numbers[left, index] = rows.numbers[left, index]
         return after
+
+    def _find_cell_images(self, index: int, column: ColumnPrior) -> NDArray[np.float64]:
+        """Return the images of the ends of the bins of a column."""
+        cuts = column.axis.cuts if isinstance(column.axis, NumberAxis) else ()
+        transform = self.rank_transform
+        ends = np.array([0.0, *cuts, 1.0])
+        return np.interp(ends, transform.edges[index], transform.positions[index])
 
     def to_voting_space(self, rows: Records) -> Records:
         """Return rows in the voting space, computed in float32 like private rows."""

@@ -1,14 +1,27 @@
 """Cells that follow noisy counts: atoms that are found, and bins where the rows are."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabpe import Boolean, Categorical, Float, Integer, Posterior, Schema, TabPE
-from tabpe.encoding import Encoder, Records
+from tabpe.encoding import Encoder, RecordSpace
 from tabpe.encoding.atoms import find_states
+from tabpe.encoding.marginals import NumberAxis
 from tabpe.evolution.adaptive_bins import MOST_ADAPTED, adapt_bins
-from tabpe.evolution.marginal_prior import NoisyMarginal, build_marginal_prior, choose_bins
+from tabpe.evolution.marginal_prior import (
+    ColumnPrior,
+    MarginalPrior,
+    NoisyMarginal,
+    build_marginal_prior,
+    choose_bins,
+    list_atom_rooms,
+)
+from tabpe.evolution.proposals import MarginalProposal
 
 ROWS = 20_000
 SCHEMA = Schema(
@@ -162,15 +175,82 @@ def test_a_release_keeps_piles_where_they_are_searched_for(label, change):
     assert model.certificate.epsilon <= 3.0
 
 
-def test_a_step_neither_leaves_an_atom_nor_comes_to_one():
-    _, _, prior = make_prior()
-    from tabpe.evolution.proposals import MarginalProposal
+def walk(prior, *, by_rank, rate, times=1, rows=ROWS):
+    """Return rows drawn from a prior, and the same rows after some steps."""
+    proposal = MarginalProposal(prior, prior.build_rank_transform(by_rank))
+    drawn, rng = draw(prior, rows), np.random.default_rng(2)
+    moved, classes = drawn, np.zeros(rows, np.int64)
+    for _ in range(times):
+        moved = proposal.mutate_rows(moved, classes, rate, rng)
+    return drawn, moved
 
-    proposal = MarginalProposal(prior, prior.build_rank_transform(0.5))
-    rows, rng = draw(prior), np.random.default_rng(2)
-    moved = proposal.mutate_rows(rows, np.zeros(len(rows), np.int64), 1e-9, rng)
-    before, after = (find_states(each.numbers, prior.atoms) for each in (rows, moved))
-    assert (before == after).all()
-    assert isinstance(moved, Records)
-    changed = proposal.mutate_rows(rows, np.zeros(len(rows), np.int64), 0.5, rng)
-    assert (find_states(changed.numbers, prior.atoms) != before)[:, 0].mean() > 0.1
+
+def test_a_tiny_step_neither_leaves_an_atom_nor_comes_to_one():
+    _, _, prior = make_prior()
+    before, after = (
+        find_states(r.numbers, prior.atoms) for r in walk(prior, by_rank=0.5, rate=1e-9)
+    )
+    assert (before == after).mean() > 0.999
+
+
+@pytest.mark.parametrize("by_rank", [0.0, 0.5, 1.0])
+def test_numbers_walk_out_of_atoms_and_into_them(by_rank):
+    _, _, prior = make_prior()
+    before, after = (
+        find_states(r.numbers, prior.atoms) for r in walk(prior, by_rank=by_rank, rate=0.1)
+    )
+    for column in (0, 1):
+        there, then = before[:, column] > 1, after[:, column] > 1
+        assert 0.02 < np.mean(there & ~then) < 0.2
+        assert 0.02 < np.mean(~there & then) < 0.2
+
+
+def test_steps_along_ranks_keep_the_share_of_an_atom():
+    _, _, prior = make_prior()
+    before, after = (
+        find_states(r.numbers, prior.atoms) > 1 for r in walk(prior, by_rank=1.0, rate=0.2, times=8)
+    )
+    # Sampling alone moves a share by less than 0.004, at six standard deviations by 0.021.
+    assert before[:, :2].mean(axis=0) == pytest.approx(after[:, :2].mean(axis=0), abs=0.03)
+
+
+def test_a_number_beside_an_atom_is_clearly_beside_it():
+    _, _, prior = make_prior()
+    _, moved = walk(prior, by_rank=0.5, rate=0.1)
+    for room in list_atom_rooms(prior, prior.build_rank_transform(0.5)):
+        column = moved.numbers[:, room.column]
+        inside = (column >= room.low) & (column <= room.high)
+        assert (column[inside] == room.place).all()
+
+
+@given(
+    places=st.lists(st.integers(0, 40), max_size=8, unique=True),
+    bins=st.integers(1, 41),
+    steps=st.sampled_from([0.0, 40.0]),
+    by_rank=st.floats(0, 1),
+    seed=st.integers(0, 2**16),
+)
+def test_any_atoms_have_rooms_as_long_as_their_shares(places, bins, steps, by_rank, seed):
+    cuts = tuple(((np.arange(1, bins) * 40 // bins) + 0.5) / 40) if bins < 41 else ()
+    axis = NumberAxis("x", 0, tuple(sorted(set(cuts))), (), atoms=tuple(p / 40 for p in places))
+    shares = np.random.default_rng(seed).dirichlet(np.ones(axis.bins + len(places)))
+    space = RecordSpace(np.zeros(1), np.ones(1), np.array([steps]), np.empty(0, np.int64))
+    prior = MarginalPrior(np.ones(1), (ColumnPrior(axis, shares, shares[None]),), (space,), ())
+    transform = prior.build_rank_transform(by_rank)
+    rooms = list_atom_rooms(prior, transform)
+    assert len(rooms) == len(places)
+    held = dict(zip(axis.atoms, shares[axis.bins :], strict=True))
+    for room in rooms:
+        assert room.end - room.begin == pytest.approx(
+            held[room.place] + (1 - shares[axis.bins :].sum()) * own(room, axis, shares, by_rank),
+            abs=1e-9,
+        )
+    assert all(one.high <= other.low + 1e-12 for one, other in pairwise(rooms))
+
+
+def own(room, axis, shares, by_rank):
+    """The part of other numbers that would be in the room of an atom by its length alone."""
+    ends = np.array([0.0, *axis.cuts, 1.0])
+    ranks = np.append(0.0, np.cumsum(shares[: axis.bins] / shares[: axis.bins].sum()))
+    low, high = np.interp([room.low, room.high], ends, ranks)
+    return by_rank * (high - low) + (1 - by_rank) * (room.high - room.low)

@@ -567,7 +567,8 @@ def _find_room_ends(places: Sequence[float], steps: float) -> Floats:
     rising = np.sort(places)
     half = 0.5 / steps if steps else _HALF_ROOM
     half = min(half, *(np.diff(rising) / 2), 1.0)
-    return np.clip(np.column_stack([rising - half, rising + half]), 0.0, 1.0)
+    ends: Floats = np.clip(np.column_stack([rising - half, rising + half]), 0.0, 1.0)
+    return ends
 
 
 def _is_in_room(cut: float, rooms: Floats, near: float) -> bool:

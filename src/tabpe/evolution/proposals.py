@@ -314,7 +314,10 @@ class MarginalProposal:
         cuts = column.axis.cuts if isinstance(column.axis, NumberAxis) else ()
         transform = self.rank_transform
         ends = np.array([0.0, *cuts, 1.0])
-        return np.interp(ends, transform.edges[index], transform.positions[index])
+        images: NDArray[np.float64] = np.interp(
+            ends, transform.edges[index], transform.positions[index]
+        )
+        return images
 
     def to_voting_space(self, rows: Records) -> Records:
         """Return rows in the voting space, computed in float32 like private rows."""

@@ -363,7 +363,7 @@ class MarginalPrior:
     def build_rank_transform(self, by_rank: float) -> RankTransform:
         """Return a map of numbers towards their ranks: all the way for 1, not at all for 0.
 
-        An atom is a piece of its own, as long as its share of the rows (`AtomRoom`).
+        An atom is a piece of its own, as long as its share of the rows (`AtomInterval`).
         """
         pieces = [
             _build_pieces(column, steps, by_rank)
@@ -375,7 +375,7 @@ class MarginalPrior:
 
 
 @dataclass(frozen=True)
-class AtomRoom:
+class AtomInterval:
     """The numbers around an atom that count as the atom, and their images under a rank transform.
 
     A number that walks into the images has come to the atom. One at the atom walks from anywhere
@@ -384,8 +384,8 @@ class AtomRoom:
     Args:
         column: The column of the number.
         place: The atom, as a scaled number.
-        low: Where its room begins: half a step before it on a grid, or hardly before it.
-        high: Where its room ends.
+        low: Where its interval begins: half a step before it on a grid, or hardly before it.
+        high: Where its interval ends.
         begin: The image of `low`.
         end: The image of `high`.
     """
@@ -398,16 +398,16 @@ class AtomRoom:
     end: float
 
 
-def list_atom_rooms(prior: MarginalPrior, transform: RankTransform) -> list[AtomRoom]:
-    """Return the room of each atom of a prior, in the rank transform that was built from it."""
-    rooms = []
+def list_atom_intervals(prior: MarginalPrior, transform: RankTransform) -> list[AtomInterval]:
+    """Return the interval of each atom of a prior, in the rank transform that was built from it."""
+    intervals = []
     for index, places in enumerate(prior.atoms):
         known, meant = transform.edges[index], transform.positions[index]
-        ends = _find_room_ends(places, float(prior.spaces[0].steps[index]))
+        ends = _find_interval_ends(places, float(prior.spaces[0].steps[index]))
         for place, (low, high) in zip(sorted(places), ends, strict=True):
             begin, end = np.interp([low, high], known, meant).tolist()
-            rooms.append(AtomRoom(index, place, float(low), float(high), begin, end))
-    return rooms
+            intervals.append(AtomInterval(index, place, float(low), float(high), begin, end))
+    return intervals
 
 
 def build_marginal_prior(
@@ -541,16 +541,18 @@ def _build_pieces(column: ColumnPrior, steps: float, by_rank: float) -> tuple[Fl
     places = column.axis.atoms if isinstance(column.axis, NumberAxis) else ()
     if not places:
         return cuts, by_rank * ranks + (1 - by_rank) * cuts
-    rooms = _find_room_ends(places, steps)
+    intervals = _find_interval_ends(places, steps)
     # Ends that are the same but for rounding.
-    near = float(np.diff(rooms).min()) / 8
-    inside = np.sort([cut for cut in cuts if not _is_in_room(cut, rooms, near)] + [*rooms.flat])
+    near = float(np.diff(intervals).min()) / 8
+    inside = np.sort(
+        [cut for cut in cuts if not _is_in_interval(cut, intervals, near)] + [*intervals.flat]
+    )
     inside = inside[(inside > near) & (inside < 1 - near)]
     ends = np.array([0.0, *inside[np.diff(inside, prepend=0.0) > near], 1.0])
     order = np.argsort(places)
     held = column.overall[len(column.overall) - len(places) :][order]
     total = float(column.overall[: len(cuts) - 1].sum() + held.sum())
-    passed = np.cumsum([0.0, *held / total])[np.searchsorted(rooms[:, 1] - near, ends, "right")]
+    passed = np.cumsum([0.0, *held / total])[np.searchsorted(intervals[:, 1] - near, ends, "right")]
     others = by_rank * np.interp(ends, cuts, ranks) + (1 - by_rank) * ends
     images = passed + (1 - float(held.sum()) / total) * others
     images = np.maximum.accumulate(np.clip(images, 0.0, 1.0))
@@ -558,21 +560,21 @@ def _build_pieces(column: ColumnPrior, steps: float, by_rank: float) -> tuple[Fl
     return ends, images
 
 
-# Half of the room of an atom off a grid: more than the distance of two numbers in single precision.
-_HALF_ROOM = 2.0**-21
+# Half of the interval of an atom off a grid: more than two numbers in single precision differ.
+_HALF_INTERVAL = 2.0**-21
 
 
-def _find_room_ends(places: Sequence[float], steps: float) -> Floats:
-    """Return where the room of each atom begins and ends, by rising atoms."""
+def _find_interval_ends(places: Sequence[float], steps: float) -> Floats:
+    """Return where the interval of each atom begins and ends, by rising atoms."""
     rising = np.sort(places)
-    half = 0.5 / steps if steps else _HALF_ROOM
+    half = 0.5 / steps if steps else _HALF_INTERVAL
     half = min(half, *(np.diff(rising) / 2), 1.0)
     ends: Floats = np.clip(np.column_stack([rising - half, rising + half]), 0.0, 1.0)
     return ends
 
 
-def _is_in_room(cut: float, rooms: Floats, near: float) -> bool:
-    return bool(((rooms[:, 0] - near < cut) & (cut < rooms[:, 1] + near)).any())
+def _is_in_interval(cut: float, intervals: Floats, near: float) -> bool:
+    return bool(((intervals[:, 0] - near < cut) & (cut < intervals[:, 1] + near)).any())
 
 
 def _compute_ranks(shares: Floats) -> Floats:

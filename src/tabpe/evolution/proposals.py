@@ -24,7 +24,12 @@ from tabpe.encoding.records import Codes, Floats, RankTransform, draw_uniform_re
 from tabpe.evolution.config import Evolution
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.evolution.extensions import apply_operator, is_extension_name
-from tabpe.evolution.marginal_prior import AtomRoom, ColumnPrior, MarginalPrior, list_atom_rooms
+from tabpe.evolution.marginal_prior import (
+    AtomInterval,
+    ColumnPrior,
+    MarginalPrior,
+    list_atom_intervals,
+)
 
 Whole = NDArray[np.int64]
 
@@ -228,9 +233,9 @@ class MarginalProposal:
         return VotingSpace(find_nullable(self.prior.spaces), self.rank_transform, space.atoms)
 
     @cached_property
-    def rooms(self) -> list[AtomRoom]:
-        """The rooms of all atoms."""
-        return list_atom_rooms(self.prior, self.rank_transform)
+    def intervals(self) -> list[AtomInterval]:
+        """The intervals of all atoms."""
+        return list_atom_intervals(self.prior, self.rank_transform)
 
     def draw_initial(self, label: int, size: int, rng: np.random.Generator) -> Records:
         """Return initial rows."""
@@ -269,19 +274,19 @@ class MarginalProposal:
         return Records(numbers, codes)
 
     def _scatter_atoms(self, rows: Records, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the images of numbers; those at an atom are anywhere in its room."""
+        """Return the images of numbers; those at an atom are anywhere in its interval."""
         spread = self.rank_transform.transform_rows(rows).numbers.astype(np.float64, copy=False)
-        single = rows.numbers.astype(np.float32) if self.rooms else rows.numbers
-        for room in self.rooms:
-            there = np.flatnonzero(single[:, room.column] == np.float32(room.place))
-            spread[there, room.column] = rng.uniform(room.begin, room.end, len(there))
+        single = rows.numbers.astype(np.float32) if self.intervals else rows.numbers
+        for interval in self.intervals:
+            there = np.flatnonzero(single[:, interval.column] == np.float32(interval.place))
+            spread[there, interval.column] = rng.uniform(interval.begin, interval.end, len(there))
         return spread
 
     def _gather_atoms(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers of which those in the room of an atom are at the atom."""
-        for room in self.rooms:
-            column = numbers[:, room.column]
-            column[(column >= room.low) & (column <= room.high)] = room.place
+        """Return numbers of which those in the interval of an atom are at the atom."""
+        for interval in self.intervals:
+            column = numbers[:, interval.column]
+            column[(column >= interval.low) & (column <= interval.high)] = interval.place
         return numbers
 
     def move_numbers(

@@ -19,7 +19,7 @@ from tabpe.evolution.marginal_prior import (
     NoisyMarginal,
     build_marginal_prior,
     choose_bins,
-    list_atom_rooms,
+    list_atom_intervals,
 )
 from tabpe.evolution.proposals import MarginalProposal
 
@@ -217,10 +217,10 @@ def test_steps_along_ranks_keep_the_share_of_an_atom():
 def test_a_number_beside_an_atom_is_clearly_beside_it():
     _, _, prior = make_prior()
     _, moved = walk(prior, by_rank=0.5, rate=0.1)
-    for room in list_atom_rooms(prior, prior.build_rank_transform(0.5)):
-        column = moved.numbers[:, room.column]
-        inside = (column >= room.low) & (column <= room.high)
-        assert (column[inside] == room.place).all()
+    for interval in list_atom_intervals(prior, prior.build_rank_transform(0.5)):
+        column = moved.numbers[:, interval.column]
+        inside = (column >= interval.low) & (column <= interval.high)
+        assert (column[inside] == interval.place).all()
 
 
 @given(
@@ -237,20 +237,21 @@ def test_any_atoms_have_rooms_as_long_as_their_shares(places, bins, steps, by_ra
     space = RecordSpace(np.zeros(1), np.ones(1), np.array([steps]), np.empty(0, np.int64))
     prior = MarginalPrior(np.ones(1), (ColumnPrior(axis, shares, shares[None]),), (space,), ())
     transform = prior.build_rank_transform(by_rank)
-    rooms = list_atom_rooms(prior, transform)
-    assert len(rooms) == len(places)
+    intervals = list_atom_intervals(prior, transform)
+    assert len(intervals) == len(places)
     held = dict(zip(axis.atoms, shares[axis.bins :], strict=True))
-    for room in rooms:
-        assert room.end - room.begin == pytest.approx(
-            held[room.place] + (1 - shares[axis.bins :].sum()) * own(room, axis, shares, by_rank),
+    for interval in intervals:
+        assert interval.end - interval.begin == pytest.approx(
+            held[interval.place]
+            + (1 - shares[axis.bins :].sum()) * own(interval, axis, shares, by_rank),
             abs=1e-9,
         )
-    assert all(one.high <= other.low + 1e-12 for one, other in pairwise(rooms))
+    assert all(one.high <= other.low + 1e-12 for one, other in pairwise(intervals))
 
 
-def own(room, axis, shares, by_rank):
-    """The part of other numbers that would be in the room of an atom by its length alone."""
+def own(interval, axis, shares, by_rank):
+    """The part of other numbers that would be in the interval of an atom by its length alone."""
     ends = np.array([0.0, *axis.cuts, 1.0])
     ranks = np.append(0.0, np.cumsum(shares[: axis.bins] / shares[: axis.bins].sum()))
-    low, high = np.interp([room.low, room.high], ends, ranks)
-    return by_rank * (high - low) + (1 - by_rank) * (room.high - room.low)
+    low, high = np.interp([interval.low, interval.high], ends, ranks)
+    return by_rank * (high - low) + (1 - by_rank) * (interval.high - interval.low)

@@ -228,3 +228,6 @@ def test_several_runs_come_to_what_the_page_says(runs, total):
     for page in ("explanation/choose-epsilon", "privacy"):
         said = f"about {'epsilon ' if page == 'privacy' else ''}{total}"
         assert said in " ".join(read_page(page).split())
+    if runs == 2:
+        for page in ("how-to/ledger", "tutorials/notebook"):
+            assert f"come to about {total}" in read_page(page)

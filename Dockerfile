@@ -1,10 +1,15 @@
-# The command line of tabpe, without a compiler and without root.
+# The command line and the studio of tabpe, without a compiler and without root.
 #
 #   docker build -t tabpe .
 #   docker run --rm --network none -v "$PWD:/work" --user "$(id -u):$(id -g)" tabpe \
 #       synth patients.csv --schema schema.yaml --epsilon 1 -o synthetic.csv
 #
-# `--build-arg EXTRAS=report,sign` chooses the extras, `PYTHON` the version of Python.
+#
+#   docker run --rm -it --network host -v "$PWD:/work" -v tabpe-data:/data --user "$(id -u):$(id -g)" \
+#       tabpe studio ward --no-browser
+#
+# `--build-arg EXTRAS=report,sql` chooses the extras, `PYTHON` the version of Python. The extra
+# `studio` holds `report` and `sign`.
 ARG PYTHON=3.12
 
 FROM python:${PYTHON}-slim AS build
@@ -16,7 +21,7 @@ RUN apt-get update \
 WORKDIR /source
 COPY pyproject.toml CMakeLists.txt README.md LICENSE ./
 COPY src src
-ARG EXTRAS=report,sign
+ARG EXTRAS=studio
 RUN python -m venv /opt/tabpe \
     && TABPE_REQUIRE_NATIVE=1 /opt/tabpe/bin/pip install --no-cache-dir ".[${EXTRAS}]" \
     && /opt/tabpe/bin/pip uninstall --yes pip

@@ -5,7 +5,7 @@
 The source distribution is built in isolation, and each wheel from it: one for every interpreter
 given (this one if none is). On Linux `auditwheel` names the oldest system that a wheel runs on,
 `abi3audit` checks those for the stable ABI, and `twine` what an index would refuse. The compiled
-part is required: without a compiler this fails..
+part is required: without a compiler this fails.
 """
 
 from __future__ import annotations

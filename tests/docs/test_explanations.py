@@ -4,7 +4,7 @@ import json
 import re
 from collections import defaultdict
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 
 import pytest
 
@@ -56,6 +56,79 @@ def test_the_default_is_worth_what_its_page_says():
             for who in ("Paper", "Best", "real")
         ]
         assert f"| {name} | {' | '.join(means)} |" in page
+
+
+STUDENT_OF_FIVE = 2.776  # of five seeds, for 95%
+
+
+def compare_seeds(experiment, against, epsilon):
+    """Return by how many points the default is ahead, and half of the interval, by data set."""
+    scores = defaultdict(dict)
+    for record in read_records(RECORDS / "beyond" / f"{experiment}.full.jsonl"):
+        if record.epsilon == epsilon:
+            case = f"{record.data} {record.data_options or ''}".strip()
+            scores[case, record.called][record.seed] = 100 * record.metrics["accuracy"]
+    found = {}
+    for case in sorted({case for case, _ in scores}):
+        best, other = scores[case, "Best"], scores[case, against]
+        gains = [best[seed] - other[seed] for seed in range(5)]
+        found[case] = (mean(gains), STUDENT_OF_FIVE * stdev(gains) / 5**0.5)
+    return found
+
+
+def list_ahead(found):
+    return [case for case, (gain, half) in found.items() if gain > half]
+
+
+def list_behind(found):
+    return [case for case, (gain, half) in found.items() if gain < -half]
+
+
+def test_the_default_is_ahead_and_behind_where_the_pages_say():
+    pages = [
+        " ".join(read_page(f"explanation/{name}").split())
+        for name in ("default-strategy", "limits")
+    ]
+    paper = compare_seeds("confirmation", "Paper", 1.0)
+    ahead = list_ahead(paper)
+    assert len(paper) == 12
+    assert sorted(set(paper) - set(ahead)) == ["insurance", "monk"]
+    gains = [round(paper[case][0]) for case in ahead]
+    assert (
+        (min(gains), max(gains))
+        == (1, 11)
+        == (round(paper["bank"][0]), round(paper["walking-activity"][0]))
+    )
+    assert (
+        "ahead on ten of twelve data sets, by 1 point (Bank) to 11 points (Walking Act" in pages[0]
+    )
+    simulated = [case for case in paper if case.startswith(("xor", "scm"))]
+    assert len(simulated) == 5
+    assert "Five of the twelve are simulated" in pages[0]
+    assert "five of them simulated" in " ".join(read_page("results").split())
+    tuned = compare_seeds("confirmation", "Tuned", 1.0)
+    assert (len(list_ahead(tuned)), list_behind(tuned)) == (8, [])
+    assert "ahead on eight of twelve at epsilon 1, and nowhere clearly behind" in pages[0]
+    large = compare_seeds("confirmation-epsilon", "Tuned", 3.0)
+    (worse,) = list_behind(large)
+    assert f"{large[worse][0]:.1f}" == "-0.8"
+    assert all("by 0.8 points" in page for page in pages)
+
+
+def test_what_votes_are_worth_is_as_recorded():
+    scores = defaultdict(list)
+    for record in read_records(RECORDS / "beyond" / "ablation.full.jsonl"):
+        scores[record.data, record.called].append(100 * record.metrics["accuracy"])
+    with_votes, without = (
+        {data: scores[data, called] for data in ("artificial-characters", "xor")}
+        for called in ("Posterior", "Posterior, tables alone")
+    )
+    lost = {data: mean(with_votes[data]) - mean(without[data]) for data in without}
+    assert f"{lost['artificial-characters']:.0f}" == "20"
+    assert abs(mean(without["xor"]) - 50) < 1  # a guess
+    assert {len(runs) for runs in without.values()} == {2}
+    page = " ".join(read_page("explanation/default-strategy").split())
+    assert "loses 20 points and XOR all that it had (two seeds)" in page
 
 
 def test_the_settings_of_the_default_are_those_of_the_code():
@@ -155,3 +228,6 @@ def test_several_runs_come_to_what_the_page_says(runs, total):
     for page in ("explanation/choose-epsilon", "privacy"):
         said = f"about {'epsilon ' if page == 'privacy' else ''}{total}"
         assert said in " ".join(read_page(page).split())
+    if runs == 2:
+        for page in ("how-to/ledger", "tutorials/notebook"):
+            assert f"come to about {total}" in read_page(page)

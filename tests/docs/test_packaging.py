@@ -57,8 +57,9 @@ def test_the_page_names_every_extra():
 
 def test_links_of_the_readme_are_absolute_where_an_index_shows_it():
     shown = importlib.metadata.metadata("tabpe").json["description"]
-    links = re.findall(r"\]\(([^)\s]*)\)", shown)
-    of_files = re.findall(r"\]\((?!https?:|#)([^)]*)\)", (ROOT / "README.md").read_text())
+    link = r"(?:\]\(|src=\")([^)\"\s]*)"
+    links = re.findall(link, shown)
+    of_files = re.findall(link.replace("([", "(?!https?:|#)(["), (ROOT / "README.md").read_text())
     assert [link for link in links if not link.startswith("https://")] == []
     assert len(of_files) > 10
     for place in of_files:

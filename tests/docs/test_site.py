@@ -87,7 +87,15 @@ def visit_site(folder, browser):
         for name in ("reference/api/tabpe", "notebooks/quick-start", "index"):
             page.goto((folder / f"{name}.html").as_uri(), timeout=PATIENCE)
         page.locator(".md-search__input").fill("ledger")
-        page.locator(".md-search-result__item").first.wait_for()
+        # Keys that come before the index is loaded are lost, so one is pressed again and again.
+        page.wait_for_function(
+            """() => {
+                const field = document.querySelector(".md-search__input");
+                field.dispatchEvent(new KeyboardEvent("keyup", {bubbles: true}));
+                return document.querySelector(".md-search-result__item");
+            }""",
+            polling=500,
+        )
         return wrong, page.locator(".md-search-result__meta").inner_text()
 
 

@@ -25,6 +25,7 @@ HOST = f"127.0.0.1:{PORT}"
 ORIGIN = {"Origin": f"http://{HOST}"}
 CHECKLIST = dict.fromkeys(("purpose_fits", "schema_public", "report_read", "budget_right"), "1")
 PATIENCE = 600
+HOLDING = Path(__file__).parent / "holding"
 
 
 @dataclass
@@ -117,11 +118,26 @@ class Server:
         self.process.wait(PATIENCE)
 
 
+def make_hold(go):
+    """Return the environment in which runs stay in their second round until the file is there."""
+    path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go)}
+
+
 @contextlib.contextmanager
-def serve_folder(folder, *words, home):
-    """Serve a project folder; the user's data folder is `home`."""
+def serve_folder(folder, *words, home, hold=None):
+    """Serve a project folder.
+
+    Args:
+        folder: The folder of the project.
+        words: More words of the command.
+        home: The folder of the user's data.
+        hold: The file that runs wait for in their second round; None if they do not wait.
+    """
     command = [sys.executable, "-m", "tabpe", "studio", folder, "--no-browser", *words]
     environment = os.environ | {"XDG_DATA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    if hold is not None:
+        environment |= make_hold(hold)
     log = Path(folder).with_suffix(".log")
     with log.open("ab") as output:
         process = subprocess.Popen(

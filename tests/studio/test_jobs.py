@@ -14,6 +14,7 @@ import pytest
 from studios import make_hold, serve_folder, stop_jobs
 from tabpe.errors import OutputError
 from tabpe.io.example import hospital_schema, hospital_table
+from tabpe.studio import project
 from tabpe.studio.jobs import ENDED, LOCK, PROCESS, Job, JobStatus
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
@@ -93,12 +94,40 @@ def test_a_job_starts_whoever_looks_at_it(job, tmp_path, lookers):
         assert (found.state, found.words.count("tabpe ")) == ("done", 1)
 
 
-def test_those_who_look_do_not_see_each_other(job, lookers):
+def test_those_who_look_do_not_see_each_other(job):
+    import fcntl
+
     job.folder.mkdir()
-    (job.folder / LOCK).touch()
-    while len(lookers) < 5_000:
-        time.sleep(0.01)
-    assert not any(lookers)
+    with (job.folder / LOCK).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)  # in the middle of a look
+        assert not job.is_alive()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert job.is_alive()
+
+
+def test_where_locks_are_not_inherited_the_process_takes_its_own(job, tmp_path, monkeypatch):
+    """As on Windows: whoever starts it lets go, and the process waits for that."""
+    monkeypatch.setattr(project, "fcntl", None)
+    for _ in range(2):
+        job.start([QUICK], tmp_path)
+        assert job.wait(PATIENCE).state == "done"
+    job.start([LONG], tmp_path)
+    first = (job.folder / PROCESS).read_text()
+    job.start([QUICK], tmp_path)
+    assert (job.folder / PROCESS).read_text() == first
+    assert job.is_alive()
+    wait_for_round(job)
+    job.cancel()
+    assert job.status().state == "cancelled"
+
+
+def test_a_process_that_comes_late_does_nothing_again(job, tmp_path):
+    job.start([QUICK], tmp_path)
+    job.wait(PATIENCE)
+    before = (job.folder / ENDED).read_text()
+    words = [sys.executable, "-m", "tabpe.studio.worker", str(job.folder)]
+    subprocess.run(words, check=True, timeout=PATIENCE)
+    assert (job.folder / ENDED).read_text() == before
 
 
 def test_a_job_is_alive_from_its_start_to_its_end(job, tmp_path):

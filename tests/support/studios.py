@@ -121,7 +121,7 @@ class Server:
 def make_hold(go):
     """Return the environment in which runs stay in their second round until the file is there."""
     path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go)}
+    return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go), "TABPE_TEST_HELD": "2"}
 
 
 @contextlib.contextmanager

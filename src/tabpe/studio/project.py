@@ -388,7 +388,7 @@ def hold_lock(path: Path, stack: contextlib.ExitStack) -> int | None:
     if fcntl is None:
         from filelock import FileLock
 
-        stack.enter_context(FileLock(path, timeout=_GLANCE, poll_interval=_GLANCE / 20))
+        stack.enter_context(FileLock(path).acquire(_GLANCE, poll_interval=_GLANCE / 20))
         return None
     file: BinaryIO = stack.enter_context(path.open("a+b"))
     until = time.monotonic() + _CROWD
@@ -424,7 +424,7 @@ def _is_file_lock_held(path: Path) -> bool:
     if not path.exists():
         return False
     try:
-        with FileLock(path, timeout=_GLANCE, poll_interval=_GLANCE / 20):
+        with FileLock(path).acquire(_GLANCE, poll_interval=_GLANCE / 20):
             return False
     except OSError:  # filelock's Timeout is one
         return True

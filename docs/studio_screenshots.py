@@ -180,6 +180,7 @@ def confirm(page: Page) -> None:
 
 def take(page: Page, name: str, *, top: bool = True) -> None:
     """Take a picture of what is in the window."""
+    page.wait_for_load_state()
     if top:
         page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=OUT / f"{name}.png")

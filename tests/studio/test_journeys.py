@@ -1,15 +1,18 @@
 """Journeys through the studio in a real browser, with a real server in a process of its own."""
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from messy_exports import german_hospital, us_clinic
-from studios import serve_folder, stop_jobs
+from studios import Proxy, serve_folder, stop_jobs
 from tabpe.accounting.ledger import Ledger
 from tabpe.studio.jobs import ENDED, PROCESS
 from tabpe.verification import verify
@@ -113,6 +116,14 @@ def hold(place):
 
 
 @pytest.fixture
+def proxy(place):
+    """What hears everything that leaves the machine."""
+    proxy = Proxy(place / "calls.txt")
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
 def walk(browser):
     """Open an address in a fresh profile, and look at what the pages did at the end."""
     walks = []
@@ -129,11 +140,11 @@ def walk(browser):
 
 
 def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(
-    serve, walk, place, hold
+    serve, walk, place, hold, proxy
 ):
-    with serve(hold=hold) as server:
+    with serve(hold=hold, proxy=proxy) as server:
         began = time.monotonic()
-        seen = walk(server.address)
+        seen = walk(server.address, proxy={"server": proxy.address, "bypass": "127.0.0.1"})
         pages = [seen.page.title()]
         seen.press("Use the example")
         seen.press("Check the table")
@@ -169,6 +180,8 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(
         pages.append(seen.page.title())
         seen.press("History and budgets")
         assert "released" in seen.page.locator("main").inner_text()
+        assert (proxy.heard, proxy.list_calls()) == ([], [])
+        check_ears(seen, proxy)
     found = verify(
         bundle / "synthetic.certificate.json",
         bundle / "synthetic.csv",
@@ -182,6 +195,19 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(
     work = json.loads((place / "ward" / "runs" / "1" / "job" / ENDED).read_text())
     assert seconds - work["seconds"] < PATIENCE / 1000
     assert not (place / "home" / "tabpe" / "ledger.db").exists()  # the example has its own
+
+
+def check_ears(seen, proxy):
+    """A proxy that hears nothing ever would prove nothing."""
+    other = seen.context.new_page()
+    with contextlib.suppress(Exception):  # it answers nothing
+        other.goto("http://tabpe.example/page")
+    assert proxy.heard == ["GET http://tabpe.example/page HTTP/1.1"]
+    program = "import socket; socket.socket().connect_ex(('127.0.0.1', 9))"
+    environment = os.environ | proxy.make_environment()
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=600)
+    (call,) = proxy.list_calls()
+    assert "('127.0.0.1', 9)" in call
 
 
 @pytest.mark.parametrize("make", [german_hospital, us_clinic], ids=lambda make: make.__name__)

@@ -164,6 +164,30 @@ def test_a_run_needs_every_column_decided_and_a_budget(desk):
     assert not desk.state.runs
 
 
+def test_a_page_that_waits_leads_to_what_is_open(desk):
+    desk.post("data/file", address="visits.csv")
+    for page in ("run", "report", "release"):
+        assert f'class="button" href="{desk.session.base}/schema"' in desk.get(page).text
+    desk.post("schema/rest", choice="estimate")
+    assert f'class="button" href="{desk.session.base}/protect"' in desk.get("report").text
+
+
+def test_a_run_that_failed_says_why_and_can_be_begun_anew(budgeted):
+    desk = budgeted
+    (desk.folder / "visits.csv").rename(desk.folder / "moved.csv")
+    assert desk.post("run/start").status_code == 303
+    assert desk.wait_for_run().state == "failed"
+    page = desk.get("run").text
+    assert "visits.csv" in page
+    assert "start a new run below" in page
+    assert "is not charged again" not in page
+    assert "Reserve the budget and start" in page
+    (desk.folder / "moved.csv").rename(desk.folder / "visits.csv")
+    assert desk.post("run/resume").status_code == 303  # nothing else was wrong
+    assert desk.wait_for_run().state == "done"
+    assert [entry.state for entry in Ledger().entries("visits")] == ["spent"]
+
+
 def test_persons_need_a_column_that_is_left_out(declared):
     assert declared.post("protect/save", protects="persons").status_code == 422
     answer = declared.post("protect/save", protects="persons", unit="ward", bound="3")

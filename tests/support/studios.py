@@ -4,8 +4,10 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,8 +126,45 @@ def make_hold(go):
     return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go), "TABPE_TEST_HELD": "2"}
 
 
+class Proxy:
+    """A proxy for everything that is not on loopback, and a file with all connections.
+
+    Args:
+        calls: The file.
+    """
+
+    def __init__(self, calls):
+        self.calls, self.heard = calls, []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                caller, _ = self._socket.accept()
+                with caller:
+                    self.heard.append(caller.recv(1000).partition(b"\r\n")[0].decode())
+
+    def make_environment(self):
+        """Return the environment of processes that it hears."""
+        names = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
+        settings = {"PYTHONPATH": path, "TABPE_TEST_CALLS": str(self.calls), "no_proxy": ""}
+        return dict.fromkeys(names, self.address) | settings
+
+    def list_calls(self):
+        """Return the connections of processes, a line each."""
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def close(self):
+        """Hear no more."""
+        self._socket.close()
+
+
 @contextlib.contextmanager
-def serve_folder(folder, *words, home, hold=None):
+def serve_folder(folder, *words, home, hold=None, proxy=None):
     """Serve a project folder.
 
     Args:
@@ -133,11 +172,14 @@ def serve_folder(folder, *words, home, hold=None):
         words: More words of the command.
         home: The folder of the user's data.
         hold: The file that runs wait for in their second round; None if they do not wait.
+        proxy: A proxy that hears whatever leaves the machine; None for none.
     """
     command = [sys.executable, "-m", "tabpe", "studio", folder, "--no-browser", *words]
     environment = os.environ | {"XDG_DATA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     if hold is not None:
         environment |= make_hold(hold)
+    if proxy is not None:
+        environment |= proxy.make_environment()
     log = Path(folder).with_suffix(".log")
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -166,6 +208,7 @@ def serve_folder(folder, *words, home, hold=None):
             process.kill()
         process.stdout.close()
         process.wait(60)
+    assert log.read_text() == ""  # it has nothing to say, not even at its end
 
 
 def stop_jobs(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -62,7 +63,8 @@ def serve_project(
             timeout_graceful_shutdown=2,
             ws="none",
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(port: int) -> socket.socket:

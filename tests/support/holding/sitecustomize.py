@@ -1,27 +1,51 @@
-"""Holds a run in a round until a file appears: Python imports a module of this name.
+"""Holds a run in a round, and hears what is connected to: Python imports a module of this name.
 
-Its folder is on `PYTHONPATH` of a process (`studios.make_hold`), and so of what that starts. So a
-run is in its middle for certain, on a fast machine and on a slow one. The round before is on the
-disk and shown by then: this handler comes before the one that writes rounds down.
+Its folder is on `PYTHONPATH` of a process (`studios.make_hold`), and so of what that starts.
+
+A run that waits for a file to appear is in its middle for certain, on a fast machine and on a slow
+one. The round before is on the disk and shown by then: this handler comes before the one that
+writes rounds down. Connections are heard whether or not somebody obeys the settings of a proxy.
 """
 
 import logging
 import os
+import sys
 import time
 from pathlib import Path
 
 ROUND = "round %d of %d"
-GO, HELD = Path(os.environ["TABPE_TEST_HOLD"]), int(os.environ["TABPE_TEST_HELD"])
+HELD = int(os.environ.get("TABPE_TEST_HELD", "2"))
+CALLS = (
+    "socket.connect",
+    "socket.sendto",
+    "socket.sendmsg",
+    "socket.gethostbyname",
+    "socket.getaddrinfo",
+)
 
 
 class RunHolder(logging.Handler):
-    """Waits when the round is logged."""
+    """Waits when the round is logged, until a file is there."""
+
+    def __init__(self, go):
+        super().__init__(logging.INFO)
+        self._go = Path(go)
 
     def emit(self, record):
         """Wait for the file."""
         if record.msg == ROUND and record.args[0] == HELD:
-            while not GO.exists():
+            while not self._go.exists():
                 time.sleep(0.01)
 
 
-logging.getLogger("tabpe").addHandler(RunHolder(logging.INFO))
+def note_call(event, arguments):
+    """Write down whom a process connects to, or asks for an address."""
+    if event in CALLS:
+        with Path(os.environ["TABPE_TEST_CALLS"]).open("a", encoding="utf-8") as file:
+            file.write(f"{event} {arguments} by {sys.argv[:3]}\n")
+
+
+if "TABPE_TEST_HOLD" in os.environ:
+    logging.getLogger("tabpe").addHandler(RunHolder(os.environ["TABPE_TEST_HOLD"]))
+if "TABPE_TEST_CALLS" in os.environ:
+    sys.addaudithook(note_call)

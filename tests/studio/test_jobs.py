@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -214,6 +215,32 @@ def test_nothing_can_go_on_that_was_not_started(job):
 def test_time_left_follows_from_rounds():
     assert JobStatus("running", 2, 8, 10.0).seconds_left == 30
     assert JobStatus("running", 0, 0, 10.0).seconds_left is None
+
+
+def test_a_server_that_is_stopped_says_nothing_of_a_request_that_goes_on(tmp_path):
+    """The text of an error in a traceback may quote a cell. `serve_folder` looks at the log."""
+    import socket
+    from urllib.parse import urlsplit
+
+    with serve_folder(tmp_path / "ward", home=tmp_path / "home") as server:
+        host, port = urlsplit(server.address).netloc.split(":")
+        with socket.create_connection((host, int(port))) as asking:
+            path = server.address.partition(server.address.split("/")[2])[2]
+            asking.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            head = asking.recv(10_000).decode()
+            cookie = re.search(r"set-cookie: ([^;]+)", head)[1]
+            lines = [
+                f"POST {path.partition('?')[0]}data/upload HTTP/1.1",
+                f"Host: {host}:{port}",
+                f"Origin: http://{host}:{port}",
+                f"Cookie: {cookie}",
+                "Content-Type: multipart/form-data; boundary=x",
+                "Content-Length: 1000000",
+            ]
+            asking.sendall(("\r\n".join(lines) + "\r\n\r\n--x\r\n").encode())
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGINT)
+            assert server.process.wait(PATIENCE) == 0
 
 
 def test_the_server_listens_on_loopback_alone_and_asks_for_nothing(tmp_path, monkeypatch):

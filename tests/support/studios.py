@@ -126,6 +126,10 @@ def make_hold(go):
     return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go), "TABPE_TEST_HELD": "2"}
 
 
+# Chromium asks it about the forms of any page, whatever the page says: not the studio's request.
+AUTOFILL = "CONNECT content-autofill.googleapis.com:443 HTTP/1.1"
+
+
 class Proxy:
     """A proxy for everything that is not on loopback, and a file with all connections.
 
@@ -134,7 +138,7 @@ class Proxy:
     """
 
     def __init__(self, calls):
-        self.calls, self.heard = calls, []
+        self.calls, self._lines = calls, []
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -145,7 +149,7 @@ class Proxy:
             while True:
                 caller, _ = self._socket.accept()
                 with caller:
-                    self.heard.append(caller.recv(1000).partition(b"\r\n")[0].decode())
+                    self._lines.append(caller.recv(1000).partition(b"\r\n")[0].decode())
 
     def make_environment(self):
         """Return the environment of processes that it hears."""
@@ -153,6 +157,10 @@ class Proxy:
         path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
         settings = {"PYTHONPATH": path, "TABPE_TEST_CALLS": str(self.calls), "no_proxy": ""}
         return dict.fromkeys(names, self.address) | settings
+
+    def list_requests(self):
+        """Return what it was asked for, but for what the browser asks of itself."""
+        return [line for line in self._lines if line != AUTOFILL]
 
     def list_calls(self):
         """Return the connections of processes, a line each."""

@@ -57,6 +57,7 @@ def serve_project(
         config = uvicorn.Config(
             app,
             log_config=None,
+            log_level="critical",  # the text of an error may quote a cell; the page says its type
             access_log=False,
             server_header=False,
             proxy_headers=False,

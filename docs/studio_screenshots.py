@@ -19,6 +19,8 @@ from playwright.sync_api import Page, sync_playwright
 
 OUT = Path(__file__).parent / "pictures" / "studio"
 PATIENCE = 1_200_000
+SHOWN = 4  # the round that a run is shown in
+HOLDING = Path(__file__).parents[1] / "tests" / "support" / "holding"
 NARROW = {"width": 1024, "height": 800}
 WIDE = {"width": 1280, "height": 900}
 MESSY = """Patient;Aufnahme;Alter;Station;Kosten;Raucher
@@ -41,7 +43,10 @@ def main() -> None:
             cwd=place,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"XDG_DATA_HOME": str(place / "home"), "PYTHONUNBUFFERED": "1"},
+            env=os.environ
+            | {"XDG_DATA_HOME": str(place / "home"), "PYTHONUNBUFFERED": "1"}
+            | {"PYTHONPATH": str(HOLDING), "TABPE_TEST_HOLD": str(place / "go")}
+            | {"TABPE_TEST_HELD": str(SHOWN + 1)},
         )
         try:
             address = find_address(server)
@@ -49,7 +54,7 @@ def main() -> None:
             page.set_default_timeout(PATIENCE)
             page.goto(address)
             walk_messy(page)
-            walk_example(page)
+            walk_example(page, place / "go")
         finally:
             server.terminate()
             server.wait()
@@ -108,8 +113,8 @@ def walk_messy(page: Page) -> None:
     page.get_by_role("button", name="Change", exact=True).wait_for()
 
 
-def walk_example(page: Page) -> None:
-    """Go from the embedded example to a bundle."""
+def walk_example(page: Page, go: Path) -> None:
+    """Go from the embedded example to a bundle; the run waits for a file while it is shown."""
     page.goto(page.url.rpartition("/")[0] + "/data")
     press(page, "Use the example")
     page.emulate_media(color_scheme="dark")
@@ -129,8 +134,9 @@ def walk_example(page: Page) -> None:
     press(page, "Save and go on")
     take(page, "5-run")
     press(page, "Reserve the budget and start")
-    page.get_by_text(re.compile("Round [2-9]")).wait_for()
+    page.get_by_text(f"Round {SHOWN} of").wait_for()
     take(page, "5-run-progress")
+    go.touch()
     press(page, "Go on to the report")
     press(page, "Make the report")
     page.frame_locator("iframe.document").locator("h1").first.wait_for()
@@ -174,6 +180,7 @@ def confirm(page: Page) -> None:
 
 def take(page: Page, name: str, *, top: bool = True) -> None:
     """Take a picture of what is in the window."""
+    page.wait_for_load_state()
     if top:
         page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=OUT / f"{name}.png")

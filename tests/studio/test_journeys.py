@@ -1,19 +1,23 @@
 """Journeys through the studio in a real browser, with a real server in a process of its own."""
 
+import contextlib
 import json
-import re
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from messy_exports import german_hospital, us_clinic
-from studios import serve_folder, stop_jobs
+from studios import Proxy, serve_folder, stop_jobs
 from tabpe.accounting.ledger import Ledger
-from tabpe.studio.jobs import ENDED
+from tabpe.studio.jobs import ENDED, PROCESS
 from tabpe.verification import verify
 
-PATIENCE = 300_000  # milliseconds: a machine that does other work as well is slow, not wrong
+PATIENCE = 900_000  # milliseconds: a machine that does other work as well is slow, not wrong
 AXE = Path(__file__).parents[2] / "build" / "axe" / "axe.min.js"
 
 
@@ -40,9 +44,14 @@ class Walk:
             self.problems.append(message.text)
 
     def press(self, name):
-        """Press a button or follow a link by its words."""
+        """Press a button or follow a link by its words; wait for the page that it leads to."""
         button = self.page.get_by_role("button", name=name, exact=True)
-        button.or_(self.page.get_by_role("link", name=name, exact=True)).first.click()
+        button = button.or_(self.page.get_by_role("link", name=name, exact=True)).first
+        if button.get_attribute("hx-post") is not None:  # it changes a part of this page
+            button.click()
+            return
+        with self.page.expect_navigation():
+            button.click()
 
     def fill(self, **fields):
         """Fill in fields by their ids."""
@@ -55,9 +64,16 @@ class Walk:
         """Wait until words are on the page."""
         self.page.get_by_text(words).first.wait_for()
 
-    def alert(self):
-        """What the page says went wrong."""
-        return self.page.locator(".alert").first.inner_text()
+    def wait_for_alert(self, words):
+        """Wait until the page says what went wrong, with these words."""
+        self.page.locator(".alert", has_text=words).first.wait_for()
+
+    def start_run(self, hold=None):
+        """Start the run; with the file that it waits for, see it in its first round for certain."""
+        self.press("Reserve the budget and start")
+        if hold is not None:
+            self.wait_for("Round 1 of")
+            self.page.locator("progress[value='1']").wait_for()
 
     def confirm(self):
         """Tick every point of the checklist, once it is there."""
@@ -88,7 +104,23 @@ def place(tmp_path):
 @pytest.fixture
 def serve(place):
     """Start the server on the project of the place."""
-    return lambda *words: serve_folder(place / "ward", "--data", place, *words, home=place / "home")
+    return lambda **options: serve_folder(
+        place / "ward", "--data", place, home=place / "home", **options
+    )
+
+
+@pytest.fixture
+def hold(place):
+    """The file that a run waits for in its second round."""
+    return place / "go"
+
+
+@pytest.fixture
+def proxy(place):
+    """What hears everything that leaves the machine."""
+    proxy = Proxy(place / "calls.txt")
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture
@@ -107,10 +139,12 @@ def walk(browser):
         assert all(url.startswith(("http://127.0.0.1:", "data:")) for url in one.requests)
 
 
-def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(serve, walk, place):
-    with serve() as server:
+def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(
+    serve, walk, place, hold, proxy
+):
+    with serve(hold=hold, proxy=proxy) as server:
         began = time.monotonic()
-        seen = walk(server.address)
+        seen = walk(server.address, proxy={"server": proxy.address, "bypass": "127.0.0.1"})
         pages = [seen.page.title()]
         seen.press("Use the example")
         seen.press("Check the table")
@@ -118,8 +152,8 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(ser
         seen.press("Go on")
         seen.press("Save and go on")
         seen.set_budget("6", "3")
-        seen.press("Reserve the budget and start")
-        seen.page.locator("progress").wait_for()
+        seen.start_run(hold)
+        hold.touch()
         seen.press("Go on to the report")
         seen.press("Make the report")
         frame = seen.page.frame_locator("iframe.document")
@@ -136,7 +170,7 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(ser
         seen.confirm()
         seen.fill(approved_by="ann lee", passphrase="correct horse")
         seen.press("Approve and write the bundle")
-        assert "second person" in seen.alert()
+        seen.wait_for_alert("second person")
         seen.confirm()
         seen.fill(approved_by="Bo Ek", passphrase="correct horse")
         seen.press("Approve and write the bundle")
@@ -146,6 +180,8 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(ser
         pages.append(seen.page.title())
         seen.press("History and budgets")
         assert "released" in seen.page.locator("main").inner_text()
+        assert (proxy.list_requests(), proxy.list_calls()) == ([], [])
+        check_ears(seen, proxy)
     found = verify(
         bundle / "synthetic.certificate.json",
         bundle / "synthetic.csv",
@@ -161,6 +197,19 @@ def test_the_example_goes_from_the_start_to_a_signed_bundle_in_three_minutes(ser
     assert not (place / "home" / "tabpe" / "ledger.db").exists()  # the example has its own
 
 
+def check_ears(seen, proxy):
+    """A proxy that hears nothing ever would prove nothing."""
+    other = seen.context.new_page()
+    with contextlib.suppress(Exception):  # it answers nothing
+        other.goto("http://tabpe.example/page")
+    assert proxy.list_requests()[:1] == ["GET http://tabpe.example/page HTTP/1.1"]
+    program = "import socket; socket.socket().connect_ex(('127.0.0.1', 9))"
+    environment = os.environ | proxy.make_environment()
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=600)
+    (call,) = proxy.list_calls()
+    assert "('127.0.0.1', 9)" in call
+
+
 @pytest.mark.parametrize("make", [german_hospital, us_clinic], ids=lambda make: make.__name__)
 def test_a_messy_export_gets_a_certificate(serve, walk, place, make):
     export = make()
@@ -169,7 +218,6 @@ def test_a_messy_export_gets_a_certificate(serve, walk, place, make):
         seen = walk(server.address)
         seen.page.locator("#address").fill(export.file)
         seen.press("Use this table")
-        seen.page.locator("#columns").wait_for()
         assert seen.page.locator("#undecided").is_visible()
         for row in seen.page.locator("tr.later").all()[:2]:
             row.get_by_label("drop").check()
@@ -191,53 +239,54 @@ def test_a_messy_export_gets_a_certificate(serve, walk, place, make):
     assert (entry.unit is None) == (export.unit is None)
 
 
-def test_a_run_outlives_a_killed_server_and_is_charged_once(serve, walk, place):
-    begin_long_run(serve, walk, place, kill=True)
+def test_a_run_outlives_a_killed_server_and_is_charged_once(serve, walk, place, hold):
+    with serve(hold=hold) as server:
+        left = begin_run(walk, server, hold)
+        server.kill()
+        left.wait_for_alert("does not answer")
+        left.problems.clear()  # the browser found nobody at the address, and says so
+        left.context.close()
     with serve() as server:
         seen = walk(server.address)
         seen.page.goto(seen.page.url.rpartition("/")[0] + "/run")
+        seen.wait_for("Round 1 of")  # it goes on without the server, and this one finds it
+        hold.touch()
         seen.press("Go on to the report")
     check_one_charge(place)
 
 
-def test_a_killed_run_goes_on_where_it_was_and_is_charged_once(serve, walk, place):
-    begin_long_run(serve, walk, place, kill=False)
-    measured = sorted((place / "ward" / "runs" / "1" / "run").glob("*.measured"))
-    before = {path.name: path.read_bytes() for path in measured}
-    assert before
-    assert not (place / "ward" / "runs" / "1" / "job" / ENDED).exists()
-    with serve() as server:
-        seen = walk(server.address)
-        seen.page.goto(seen.page.url.rpartition("/")[0] + "/run")
-        assert "interrupted" in seen.alert()
-        seen.press("Go on with this run")
-        seen.press("Go on to the report")
-    folder = place / "ward" / "runs" / "1" / "run"
-    assert {name: (folder / name).read_bytes() for name in before} == before
-    check_one_charge(place)
-
-
-def begin_long_run(serve, walk, place, *, kill):
-    """Begin a run; kill the server in the middle of it, or the run itself."""
-    import os
-    import signal
-
-    with serve() as server:
-        seen = walk(server.address)
-        seen.press("Use the example")
-        seen.press("Go on")
-        seen.press("Save and go on")
-        seen.set_budget("6", "3")
-        seen.press("Reserve the budget and start")
-        seen.wait_for(re.compile("Round [1-9]"))
-        if kill:
-            seen.context.close()
-            server.kill()
-            return
-        process = json.loads((place / "ward" / "runs" / "1" / "job" / "process.json").read_text())
+def test_a_killed_run_goes_on_where_it_was_and_is_charged_once(serve, walk, place, hold):
+    folder = place / "ward" / "runs" / "1"
+    with serve(hold=hold) as server:
+        seen = begin_run(walk, server, hold)
+        process = json.loads((folder / "job" / PROCESS).read_text())
         os.kill(process["pid"], signal.SIGKILL)
         seen.wait_for("The run was interrupted")
         seen.context.close()
+    hold.touch()
+    before = {path.name: path.read_bytes() for path in (folder / "run").glob("*.measured")}
+    assert before
+    assert not (folder / "job" / ENDED).exists()
+    with serve() as server:
+        seen = walk(server.address)
+        seen.page.goto(seen.page.url.rpartition("/")[0] + "/run")
+        seen.wait_for_alert("interrupted")
+        seen.press("Go on with this run")
+        seen.press("Go on to the report")
+    after = {path.name: path.read_bytes() for path in (folder / "run").glob("*.measured")}
+    assert before.items() < after.items()
+    check_one_charge(place)
+
+
+def begin_run(walk, server, hold):
+    """Begin a run of the example, which then waits in its middle."""
+    seen = walk(server.address)
+    seen.press("Use the example")
+    seen.press("Go on")
+    seen.press("Save and go on")
+    seen.set_budget("6", "3")
+    seen.start_run(hold)
+    return seen
 
 
 def check_one_charge(place):
@@ -263,7 +312,7 @@ def test_every_refusal_says_what_to_do(serve, walk, place):
         ):
             seen.fill(address=address)
             seen.press("Use this table")
-            assert words in seen.alert()
+            seen.wait_for_alert(words)
             assert seen.page.locator("#address").input_value() == address
         seen.fill(address="small.csv")
         seen.press("Use this table")
@@ -271,7 +320,7 @@ def test_every_refusal_says_what_to_do(serve, walk, place):
         row.get_by_label("public").check()
         row.locator("#min-0").fill("many")
         seen.press("Save")
-        assert "number" in seen.alert()
+        seen.wait_for_alert("number")
         assert seen.page.locator("#min-0").input_value() == "many"
         for choice in ("drop", "drop"):
             for one in seen.page.locator("tbody tr").all():
@@ -288,14 +337,14 @@ def test_every_refusal_says_what_to_do(serve, walk, place):
         seen.page.get_by_label("perhaps several rows").check()
         seen.page.locator("#unit").select_option("a")
         seen.press("Save and go on")
-        assert "leave it out" in seen.alert()
+        seen.wait_for_alert("leave it out")
         seen.page.locator("input[value=rows]").check()
         seen.press("Save and go on")
         seen.fill(rows="40")
         seen.press("Save and go on")
-        assert "no total budget" in seen.alert()
+        seen.wait_for_alert("no total budget")
         seen.set_budget("1", "3")
-        assert "more than what is left" in seen.alert()
+        seen.wait_for_alert("more than what is left")
         seen.page.goto(f"{base}/report")
         assert "no finished run" in seen.page.locator("main").inner_text()
         seen.page.goto(f"{base}/release")
@@ -314,7 +363,7 @@ def test_two_tabs_do_not_undo_each_other(serve, walk, place):
         other.locator("tr.drop").wait_for()
         seen.page.locator("#max-0").fill("90")
         seen.press("Save")
-        assert "another tab" in seen.alert()
+        seen.wait_for_alert("another tab")
         # What is shown is what is there now, so that to save it undoes nothing.
         assert seen.page.locator("tr.drop").count() == 1
         assert seen.page.locator("#max-0").input_value() == "100"
@@ -332,25 +381,20 @@ def test_an_exhausted_budget_starts_no_run(serve, walk, place):
         base = seen.page.url.rpartition("/")[0]
         seen.page.goto(f"{base}/run")
         seen.press("Reserve the budget and start")
-        assert "more than what is left" in seen.alert()
+        seen.wait_for_alert("more than what is left")
         seen.page.goto(f"{base}/history")
         assert seen.page.locator("tbody").first.locator("tr").count() == 1
     assert len(Ledger(place / "ward" / "ledger.db").entries()) == 1
 
 
-def test_a_run_is_stopped_in_good_order(serve, walk, place):
-    with serve() as server:
-        seen = walk(server.address)
-        seen.press("Use the example")
-        seen.press("Go on")
-        seen.press("Save and go on")
-        seen.set_budget("6", "3")
-        seen.press("Reserve the budget and start")
-        seen.wait_for(re.compile("Round [1-9]"))
+def test_a_run_is_stopped_in_good_order(serve, walk, place, hold):
+    with serve(hold=hold) as server:
+        seen = begin_run(walk, server, hold)
         seen.press("Stop the run")
-        assert "stopped" in seen.alert()
+        seen.wait_for_alert("stopped")
         (entry,) = Ledger(place / "ward" / "ledger.db").entries()
         assert entry.state == "reserved"
+        hold.touch()
         seen.press("Go on with this run")
         seen.press("Go on to the report")
     check_one_charge(place)

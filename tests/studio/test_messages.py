@@ -7,6 +7,9 @@ import pytest
 from babel.messages.extract import extract
 
 import tabpe.studio
+from messy_exports import EXPORTS
+from tabpe.schema.column_names import _REASONS
+from tabpe.studio.custodian import draft_columns
 from tabpe.studio.messages import (
     DEFAULT,
     Messages,
@@ -14,6 +17,8 @@ from tabpe.studio.messages import (
     list_languages,
     load_catalogue,
 )
+from tabpe.studio.notes import COMMON, KNOWN, PERSONS, translate_note, write_note
+from tabpe.studio.project import DataChoice
 
 ROOT = Path(tabpe.studio.__file__).parent
 KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "N_": None}
@@ -50,6 +55,29 @@ def test_every_text_is_translated(language):
     assert unused == []
     for text, translated in known.items():
         assert set(PLACES.findall(text)) == set(PLACES.findall(translated)), text
+
+
+@pytest.mark.parametrize("make", EXPORTS, ids=lambda make: make.__name__)
+def test_what_a_draft_says_is_translated(make, tmp_path):
+    export = make()
+    export.write(tmp_path)
+    draft = draft_columns(DataChoice(str(tmp_path / export.file)), None, None)
+    for drafted in draft.columns:
+        is_unit = drafted.name == draft.unit
+        why, _, check = write_note(drafted, is_unit=is_unit).partition("; ")
+        kinds = [one for one in why.split(", ") if not one.startswith("values of ")]
+        assert {*kinds, check} <= KNOWN | {"", COMMON, PERSONS}, drafted.name
+
+
+def test_a_note_says_what_to_check():
+    german = Messages("de")
+    note = translate_note("numbers, with a currency or unit; bounds", german, is_dropped=False)
+    assert note == "Zahlen, mit Währung oder Einheit. Zu prüfen: Grenzen"
+    assert translate_note("values of icd10; the dictionary", german, is_dropped=False) == (
+        "Werte von icd10. Zu prüfen: die Liste"
+    )
+    assert translate_note("as never before", german, is_dropped=False) == "as never before"
+    assert set(_REASONS.values()) <= KNOWN
 
 
 def test_numbers_shares_and_times_are_those_of_the_language():

@@ -8,9 +8,10 @@ import time
 import pytest
 
 from messy_exports import EXPORTS
-from studios import CHECKLIST, PATIENCE, fake_report, read_alert
+from studios import CHECKLIST, PATIENCE, fake_report, make_hold, read_alert
 from tabpe.accounting.ledger import Ledger
 from tabpe.errors import OutputError
+from tabpe.studio.jobs import PROCESS
 from tabpe.studio.project import Project, ProjectState
 from tabpe.studio.steps import get_run_job
 from tabpe.verification import verify
@@ -163,6 +164,30 @@ def test_a_run_needs_every_column_decided_and_a_budget(desk):
     assert not desk.state.runs
 
 
+def test_a_page_that_waits_leads_to_what_is_open(desk):
+    desk.post("data/file", address="visits.csv")
+    for page in ("run", "report", "release"):
+        assert f'class="button" href="{desk.session.base}/schema"' in desk.get(page).text
+    desk.post("schema/rest", choice="estimate")
+    assert f'class="button" href="{desk.session.base}/protect"' in desk.get("report").text
+
+
+def test_a_run_that_failed_says_why_and_can_be_begun_anew(budgeted):
+    desk = budgeted
+    (desk.folder / "visits.csv").rename(desk.folder / "moved.csv")
+    assert desk.post("run/start").status_code == 303
+    assert desk.wait_for_run().state == "failed"
+    page = desk.get("run").text
+    assert "visits.csv" in page
+    assert "start a new run below" in page
+    assert "is not charged again" not in page
+    assert "Reserve the budget and start" in page
+    (desk.folder / "moved.csv").rename(desk.folder / "visits.csv")
+    assert desk.post("run/resume").status_code == 303  # nothing else was wrong
+    assert desk.wait_for_run().state == "done"
+    assert [entry.state for entry in Ledger().entries("visits")] == ["spent"]
+
+
 def test_persons_need_a_column_that_is_left_out(declared):
     assert declared.post("protect/save", protects="persons").status_code == 422
     answer = declared.post("protect/save", protects="persons", unit="ward", bound="3")
@@ -266,7 +291,10 @@ def test_a_run_is_released_after_two_persons_agreed(budgeted):
     assert desk.post("run/start", version=str(desk.state.version)).status_code == 422  # goes on
     status = desk.wait_for_run()
     assert status.state == "done", status.words
-    assert "ready" in desk.get("run/progress").text
+    answer = desk.get("run/progress", **{"hx-request": "true"})
+    assert answer.headers["hx-redirect"].endswith("/run")  # the page as a whole says so
+    assert desk.get("run/progress").headers["location"].endswith("/run")
+    assert "ready" in desk.get("run").text
     asked = {"purpose": "Teaching", "contact": "Data office", "requested_by": "Ann Lee"}
     assert "report" in read_alert(desk.post("release/ask", **asked, **CHECKLIST))
     fake_report(desk)
@@ -385,25 +413,29 @@ def test_names_of_two_persons_differ():
     assert not is_same_person("Ann Lee", "Anna Lee")
 
 
-def test_a_killed_run_goes_on_and_is_charged_once(budgeted):
+def test_a_killed_run_goes_on_and_is_charged_once(budgeted, monkeypatch):
     """The journeys do the same in a browser, with the whole example."""
-    desk = budgeted
+    desk, go = budgeted, budgeted.folder / "go"
+    for name, value in make_hold(go).items():
+        monkeypatch.setenv(name, value)
     desk.post("run/start")
     folder = desk.studio.project.get_run_folder(1)
     until = time.monotonic() + PATIENCE
-    while not list(folder.glob("run/*.measured")) and time.monotonic() < until:
+    while get_run_job(desk.studio.project, 1).status().round < 1 and time.monotonic() < until:
         time.sleep(0.01)
-    os.kill(json.loads((folder / "job" / "process.json").read_text())["pid"], signal.SIGKILL)
-    assert desk.wait_for_run().state in ("killed", "done")
+    os.kill(json.loads((folder / "job" / PROCESS).read_text())["pid"], signal.SIGKILL)
+    assert desk.wait_for_run().state == "killed"
+    go.touch()
     before = {path.name: path.read_bytes() for path in folder.glob("run/*.measured")}
     assert before
+    assert "interrupted" in desk.get("run").text
     (entry,) = Ledger().entries("visits")
-    assert "interrupted" in desk.get("run").text or entry.state == "spent"
+    assert entry.state == "reserved"
     assert desk.post("run/resume").status_code == 303
     status = desk.wait_for_run()
     assert status.state == "done", status.words
     after = {path.name: path.read_bytes() for path in folder.glob("run/*.measured")}
-    assert before.items() <= after.items()
+    assert before.items() < after.items()
     (entry,) = Ledger().entries("visits")
     assert entry.state == "spent"
     assert verify(

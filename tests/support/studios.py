@@ -4,8 +4,10 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,7 @@ HOST = f"127.0.0.1:{PORT}"
 ORIGIN = {"Origin": f"http://{HOST}"}
 CHECKLIST = dict.fromkeys(("purpose_fits", "schema_public", "report_read", "budget_right"), "1")
 PATIENCE = 600
+HOLDING = Path(__file__).parent / "holding"
 
 
 @dataclass
@@ -117,11 +120,74 @@ class Server:
         self.process.wait(PATIENCE)
 
 
+def make_hold(go):
+    """Return the environment in which runs stay in their second round until the file is there."""
+    path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {"PYTHONPATH": path, "TABPE_TEST_HOLD": str(go), "TABPE_TEST_HELD": "2"}
+
+
+# Chromium asks it about the forms of any page, whatever the page says: not the studio's request.
+AUTOFILL = "CONNECT content-autofill.googleapis.com:443 HTTP/1.1"
+
+
+class Proxy:
+    """A proxy for everything that is not on loopback, and a file with all connections.
+
+    Args:
+        calls: The file.
+    """
+
+    def __init__(self, calls):
+        self.calls, self._lines = calls, []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                caller, _ = self._socket.accept()
+                with caller:
+                    self._lines.append(caller.recv(1000).partition(b"\r\n")[0].decode())
+
+    def make_environment(self):
+        """Return the environment of processes that it hears."""
+        names = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        path = os.pathsep.join([str(HOLDING), *filter(None, [os.environ.get("PYTHONPATH")])])
+        settings = {"PYTHONPATH": path, "TABPE_TEST_CALLS": str(self.calls), "no_proxy": ""}
+        return dict.fromkeys(names, self.address) | settings
+
+    def list_requests(self):
+        """Return what it was asked for, but for what the browser asks of itself."""
+        return [line for line in self._lines if line != AUTOFILL]
+
+    def list_calls(self):
+        """Return the connections of processes, a line each."""
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def close(self):
+        """Hear no more."""
+        self._socket.close()
+
+
 @contextlib.contextmanager
-def serve_folder(folder, *words, home):
-    """Serve a project folder; the user's data folder is `home`."""
+def serve_folder(folder, *words, home, hold=None, proxy=None):
+    """Serve a project folder.
+
+    Args:
+        folder: The folder of the project.
+        words: More words of the command.
+        home: The folder of the user's data.
+        hold: The file that runs wait for in their second round; None if they do not wait.
+        proxy: A proxy that hears whatever leaves the machine; None for none.
+    """
     command = [sys.executable, "-m", "tabpe", "studio", folder, "--no-browser", *words]
     environment = os.environ | {"XDG_DATA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    if hold is not None:
+        environment |= make_hold(hold)
+    if proxy is not None:
+        environment |= proxy.make_environment()
     log = Path(folder).with_suffix(".log")
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -150,6 +216,7 @@ def serve_folder(folder, *words, home):
             process.kill()
         process.stdout.close()
         process.wait(60)
+    assert log.read_text() == ""  # it has nothing to say, not even at its end
 
 
 def stop_jobs(folder):

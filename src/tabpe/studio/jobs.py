@@ -2,8 +2,9 @@
 
 The process is started apart from the server: it goes on if the server ends, and a server that
 starts later finds it. That it is alive is known from a lock that it holds, so that no number of a
-process that is long gone is mistaken for it. How it ended is in a file that it writes last: without
-that file and without the lock, it was killed.
+process that is long gone is mistaken for it. It inherits the lock from whoever starts it: there is
+no moment in which nobody holds it. How it ended is in a file that it writes last: without that file
+and without the lock, it was killed.
 
 Privacy: what a job prints is what the command line prints, which quotes no cell.
 """
@@ -13,10 +14,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from typing import Any, Literal
 from tabpe._utils import files
 from tabpe._utils.files import make_private_folder
 from tabpe.errors import OutputError
-from tabpe.studio.project import hold_lock
+from tabpe.studio.project import hold_lock, is_lock_held
 
 COMMANDS, PROGRESS, ENDED, OUTPUT, LOCK, PROCESS = (
     "commands.json",
@@ -96,14 +97,16 @@ class Job:
         make_private_folder(self.folder)
         with contextlib.ExitStack() as stack:
             try:
-                hold_lock(self.folder / LOCK, stack)
+                lock = hold_lock(self.folder / LOCK, stack)
             except OSError:
                 return
             for name in (ENDED, PROGRESS, PROCESS):
                 (self.folder / name).unlink(missing_ok=True)
             plain = {"commands": [list(words) for words in commands], "folder": str(working_folder)}
             files.write_text(self.folder / COMMANDS, json.dumps(plain))
-        self._spawn()
+            if lock is None:
+                stack.close()
+            self._spawn(lock)
 
     def resume(self) -> None:
         """Start the same commands again."""
@@ -114,11 +117,15 @@ class Job:
 
     def cancel(self) -> None:
         """Interrupt the process as a person would, so that it ends in good order; wait for that."""
-        process = _read_json(self.folder / PROCESS)
-        if process and self.is_alive():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(process["pid"]), signal.SIGINT)
-            self.wait()
+        until = time.monotonic() + _PATIENCE
+        while self.is_alive() and time.monotonic() < until:
+            process = _read_json(self.folder / PROCESS)
+            if process:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process["pid"]), signal.SIGINT)
+                self.wait()
+                return
+            time.sleep(0.02)  # it has only just been started
 
     def wait(self, seconds: float = _PATIENCE) -> JobStatus:
         """Return the status once it has ended, or after so many seconds."""
@@ -129,21 +136,16 @@ class Job:
 
     def is_alive(self) -> bool:
         """Whether its process runs."""
-        if not (self.folder / LOCK).exists():
-            return False
-        with contextlib.ExitStack() as stack:
-            try:
-                hold_lock(self.folder / LOCK, stack)
-            except OSError:
-                return True
-        return False
+        return is_lock_held(self.folder / LOCK)
 
     def status(self) -> JobStatus:
         """Return how far it is."""
         if not (self.folder / COMMANDS).exists():
             return JobStatus("new")
-        alive = self.is_alive()
-        ended, progress = _read_json(self.folder / ENDED), _read_json(self.folder / PROGRESS)
+        alive, ended = self._look()
+        if not alive and not ended:  # killed, unless it was started between the two looks
+            alive, ended = self._look()
+        progress = _read_json(self.folder / PROGRESS)
         rounds = {name: int(progress.get(name, 0)) for name in ("round", "rounds")}
         words = self._read_words()
         if ended and not alive:
@@ -157,16 +159,29 @@ class Job:
         return JobStatus("running" if alive else "killed", **rounds, seconds=seconds, words=words)
 
     def remove(self) -> None:
-        """Delete the folder, if nothing runs in it."""
-        if not self.is_alive():
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete its files, but for the lock, if nothing runs."""
+        with contextlib.ExitStack() as stack:
+            try:
+                hold_lock(self.folder / LOCK, stack)
+            except OSError:
+                return
+            for path in self.folder.iterdir():
+                if path.name != LOCK:
+                    path.unlink(missing_ok=True)
 
-    def _spawn(self) -> None:
-        """Start the process, and return when it holds the lock."""
+    def _look(self) -> tuple[bool, Mapping[str, Any]]:
+        """Return whether it is alive, and how it ended. What is dead writes nothing any more."""
+        return self.is_alive(), _read_json(self.folder / ENDED)
+
+    def _spawn(self, lock: int | None) -> None:
+        """Start the process with the lock, and return when it has begun."""
         words = [sys.executable, "-m", "tabpe.studio.worker", str(self.folder)]
         apart: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        if lock is not None:
+            words.append(str(lock))
+            apart["pass_fds"] = (lock,)
         with (self.folder / OUTPUT).open("wb") as output:
             child = subprocess.Popen(  # noqa: S603 (our own module, words from a file)
                 words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **apart
@@ -176,16 +191,14 @@ class Job:
             if child.poll() is not None or (self.folder / PROCESS).exists():
                 break
             time.sleep(0.01)
-        _CHILDREN.append(child)
+        # It may outlive this process. If it does not, it is not left behind as a zombie.
+        threading.Thread(target=child.wait, name="job", daemon=True).start()
 
     def _read_words(self) -> str:
         try:
             return (self.folder / OUTPUT).read_bytes()[-_SHOWN:].decode("utf-8", "replace")
         except OSError:
             return ""
-
-
-_CHILDREN: list[subprocess.Popen[bytes]] = []  # kept, so that none is waited for when it is dropped
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

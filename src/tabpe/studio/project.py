@@ -16,6 +16,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,6 +44,8 @@ STALE = N_(
     "the page as it is now, and decide again."
 )
 _LARGEST_STATE = 64 * 2**20
+_GLANCE = 0.1  # seconds: longer than it takes to look whether a lock is held
+_CROWD = 10.0  # seconds until so many have looked at once that something else is wrong
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -370,8 +373,14 @@ def _lock_project(folder: Path) -> contextlib.ExitStack:
     return stack
 
 
-def hold_lock(path: Path, stack: contextlib.ExitStack) -> None:
+def hold_lock(path: Path, stack: contextlib.ExitStack) -> int | None:
     """Hold a lock file until `stack` is closed or the process ends.
+
+    Whoever asks `is_lock_held` at the same time is not in the way.
+
+    Returns:
+        The descriptor that holds it: a process that inherits it holds the lock too. None on
+        Windows, where locks are not inherited.
 
     Raises:
         OSError: If another process holds it.
@@ -379,7 +388,43 @@ def hold_lock(path: Path, stack: contextlib.ExitStack) -> None:
     if fcntl is None:
         from filelock import FileLock
 
-        stack.enter_context(FileLock(path, timeout=0))
-        return
-    file: BinaryIO = stack.enter_context(path.open("ab"))
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        stack.enter_context(FileLock(path).acquire(_GLANCE, poll_interval=_GLANCE / 20))
+        return None
+    file: BinaryIO = stack.enter_context(path.open("a+b"))
+    until = time.monotonic() + _CROWD
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if is_lock_held(path) or time.monotonic() > until:
+                raise
+            time.sleep(0.001)  # somebody looked whether it is held
+        else:
+            return file.fileno()
+
+
+def is_lock_held(path: Path) -> bool:
+    """Whether a process holds a lock file. Any number may ask at once: they share the lock."""
+    if fcntl is None:
+        return _is_file_lock_held(path)
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _is_file_lock_held(path: Path) -> bool:
+    """Answer where locks can not be shared: whoever only looks lets go of it at once."""
+    from filelock import FileLock
+
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path).acquire(_GLANCE, poll_interval=_GLANCE / 20):
+            return False
+    except OSError:  # filelock's Timeout is one
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -56,13 +57,15 @@ def serve_project(
         config = uvicorn.Config(
             app,
             log_config=None,
+            log_level="critical",  # the text of an error may quote a cell; the page says its type
             access_log=False,
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=2,
             ws="none",
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(port: int) -> socket.socket:

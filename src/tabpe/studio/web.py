@@ -107,6 +107,12 @@ class Visit:
         """Send the browser to a page."""
         return RedirectResponse(self.link(path), 303)
 
+    def reload(self, path: str) -> Response:
+        """Send the browser to a page, also if it is a part of one that htmx asked for."""
+        if "hx-request" in self.request.headers:
+            return Response(headers={"HX-Redirect": self.link(path)})
+        return self.redirect(path)
+
     def render(
         self, template: str, code: int = 200, error: str | None = None, **context: Any
     ) -> Response:

@@ -1,7 +1,8 @@
-"""The process of a job: `python -m tabpe.studio.worker FOLDER`.
+"""The process of a job: `python -m tabpe.studio.worker FOLDER [LOCK]`.
 
 It runs commands of `tabpe`, one after the other, as somebody at a terminal would, and writes down
-how far they are and how they ended. It reads nothing else and listens to nobody.
+how far they are and how they ended. LOCK is the descriptor of the lock that it inherits. It reads
+nothing else and listens to nobody.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tabpe.studio.project import hold_lock
 
 _ROUND = "round %d of %d"  # what `TabPE.fit` logs after each round
 _INTERRUPTED = 130
+_PATIENCE = 5.0
 
 
 class ProgressRecorder(logging.Handler):
@@ -60,6 +62,10 @@ def run_commands(commands: Sequence[Sequence[str]]) -> tuple[int, bool]:
                 return code, _was_interrupted
         except KeyboardInterrupt:
             return INTERRUPTED, True
+        except Exception:  # a module that was interrupted while it was loaded says so in its way
+            if not _was_interrupted:
+                raise
+            return INTERRUPTED, True
     return 0, False
 
 
@@ -72,15 +78,28 @@ def _note_interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _take_lock(folder: Path, stack: contextlib.ExitStack) -> bool:
+    """Hold the lock of the job; return whether this process is the one to do it."""
+    if len(sys.argv) > 2:  # noqa: PLR2004 (the lock is the second argument)
+        os.set_inheritable(int(sys.argv[2]), False)  # noqa: FBT003 (no name for it)
+        return True
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            hold_lock(folder / LOCK, stack)
+        except OSError:
+            continue  # whoever started it lets go of it now, or another process does the job
+        return not (folder / ENDED).exists()
+    return False
+
+
 def main() -> None:
     """Run the job of a folder."""
     import signal
 
     folder = Path(sys.argv[1])
     with contextlib.ExitStack() as stack:
-        try:
-            hold_lock(folder / LOCK, stack)
-        except OSError:
+        if not _take_lock(folder, stack):
             return  # another process does this job
         began = time.monotonic()
         plain = json.loads((folder / COMMANDS).read_bytes())
@@ -95,6 +114,7 @@ def main() -> None:
             code, interrupted = run_commands(plain["commands"])
         except KeyboardInterrupt:
             code, interrupted = _INTERRUPTED, True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # too late: how it ended is written down
         ended = {
             "code": code,
             "interrupted": interrupted,

@@ -15,6 +15,7 @@ from tabpe.io.example import hospital_schema, hospital_table
 from tabpe.schema.table_format import TableFormat
 from tabpe.studio import custodian
 from tabpe.studio.messages import N_
+from tabpe.studio.notes import write_note
 from tabpe.studio.project import DataChoice, ProjectState
 from tabpe.studio.web import Visit, get_error, make_action, make_page
 
@@ -154,9 +155,7 @@ def _save_draft(
         # The custodian sees how the file is written, and states it.
         plain["format"] = {**plain["format"], "source": "public"}
     drafts = {one.name: dict(one.entry) for one in draft.columns}
-    notes = {one.name: f"{one.why}; {one.check}" if one.check else one.why for one in draft.columns}
-    if draft.unit is not None:
-        notes[draft.unit] = "keys of persons; choose it in the step 'Whom it protects'"
+    notes = {one.name: write_note(one, is_unit=one.name == draft.unit) for one in draft.columns}
     if choice.is_example:
         plain = hospital_schema().to_dict()
 

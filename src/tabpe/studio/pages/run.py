@@ -33,8 +33,14 @@ def show_run(visit: Visit) -> Response:
 
 
 def show_progress(visit: Visit) -> Response:
-    """Show the part of the page that changes while a run is going on."""
-    return visit.render("progress.html.j2", **_describe(visit))
+    """Show the part of the page that changes while a run goes on, or else the page as a whole."""
+    run = visit.project.state.run
+    job = None if run is None else get_run_job(visit.project, run.number).status()
+    if run is None or job is None or job.state != "running":
+        return visit.reload("run")
+    return visit.render(
+        "rounds.html.j2", job=job, measured=find_measured(visit.project, run.number)
+    )
 
 
 def start_run(visit: Visit) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ from tabpe.studio.entries import (
     replace_entry,
 )
 from tabpe.studio.messages import N_
+from tabpe.studio.notes import translate_note
 from tabpe.studio.rules import RuleExample, illustrate_rules
 from tabpe.studio.web import Visit, get_error, make_action, make_page
 
@@ -52,6 +54,7 @@ def show_schema(visit: Visit) -> Response:
         "schema.html.j2",
         error=get_error(visit),
         forms=list_forms(state.schema, state.notes),
+        translate_note=functools.partial(translate_note, messages=visit.messages),
         undecided=list_undecided(state.schema),
         choices=CHOICES,
         types=TYPES,

@@ -1,4 +1,5 @@
-// Colours that the user chose, kept in this browser. Everything else is a link, a form or htmx.
+// Colours that the user chose, kept in this browser, and a word if the server is gone. Everything
+// else is a link, a form or htmx.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -15,4 +16,11 @@
     });
   }
   try { choose(localStorage.getItem("theme") ?? "auto"); } catch { choose("auto"); }
+
+  const silent = document.getElementById("silent");
+  const gone = [403, 404];  // another studio has the port now
+  document.addEventListener("htmx:sendError", () => { silent.hidden = false; });
+  document.addEventListener("htmx:afterOnLoad", (event) => {
+    silent.hidden = !gone.includes(event.detail.xhr.status);
+  });
 })();

@@ -148,6 +148,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.reports
 	cd lab && ../$(BIN)/python -m benchmarks.alarms
 	cd lab && ../$(BIN)/python -m benchmarks.rivals --iterations 250 --inference numpy
+	$(BIN)/python tools/write_speed.py
 
 lab: $(VENV)/.lab
 	$(BIN)/tabpe-lab run lab/experiments/quick.yaml

@@ -128,13 +128,17 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.reproduce
 	cd lab && ../$(BIN)/python -m benchmarks.voting
 	cd lab && ../$(BIN)/python -m benchmarks.strategies
+	$(if $(TABPE_AUTHORS),cd lab && ../$(BIN)/python -m benchmarks.authors)
 	cd lab && ../$(BIN)/python -m benchmarks.noise
 	cd lab && ../$(BIN)/python -m benchmarks.growth
 	cd lab && ../$(BIN)/python -m benchmarks.forms
 	cd lab && ../$(BIN)/python -m benchmarks.sharpness
 	cd lab && ../$(BIN)/python -m benchmarks.streaming
+	cd lab && ../$(BIN)/python -m benchmarks.streaming --rows 100000000 --streamed
 	cd lab && ../$(BIN)/python -m benchmarks.warehouse
 	cd lab && ../$(BIN)/python -m benchmarks.cluster
+	cd lab && ../$(BIN)/python -m benchmarks.cluster --rows 20000000 --kill
+	cd lab && ../$(BIN)/python -m benchmarks.cluster --rows 20000000 --preset best --fake
 	cd lab && ../$(BIN)/python -m benchmarks.audit
 	cd lab && ../$(BIN)/python -m benchmarks.private_schema
 	cd lab && ../$(BIN)/python -m benchmarks.detection
@@ -144,6 +148,7 @@ bench: $(VENV)/.bench $(PEERS)/.dev
 	cd lab && ../$(BIN)/python -m benchmarks.reports
 	cd lab && ../$(BIN)/python -m benchmarks.alarms
 	cd lab && ../$(BIN)/python -m benchmarks.rivals --iterations 250 --inference numpy
+	$(BIN)/python tools/write_speed.py
 
 lab: $(VENV)/.lab
 	$(BIN)/tabpe-lab run lab/experiments/quick.yaml

@@ -358,6 +358,7 @@ def main() -> None:
         large = write_rows(folder, given.rows)
         engines = given.engines.split(",")
         about = {"rows": given.rows, "workers": given.workers, "cores": os.cpu_count()}
+        about |= {"noise": "fake" if given.fake or given.kill else "exact"}
         other = "" if given.preset == "paper" else f", {given.preset}"
         if given.kill:
             found = compare_killed(engines, given.workers, large, Path(temporary), given.preset)

@@ -38,6 +38,7 @@ def fitted(case: Case, table: Table, noise: str, epsilon: float = EPSILON) -> Ta
     counts = table.data[table.schema.label].value_counts().to_pylist()
     return TabPE(
         epsilon=epsilon,
+        preset="paper",
         n_samples=case.size,
         public_rows=table.data.num_rows,
         public_shares={one["values"]: one["counts"] / table.data.num_rows for one in counts},

@@ -59,6 +59,21 @@ _OF_PERSONS = {
     "cliente",
     "klient",
 }
+# Beside these, a name is of a person; codes and numbers beside them need not be.
+_NAMED = _OF_PERSONS | {
+    "pt",
+    "pat",
+    "mother",
+    "father",
+    "parent",
+    "spouse",
+    "nurse",
+    "staff",
+    "teacher",
+    "driver",
+    "passenger",
+    "guest",
+}
 _ID_WORDS = {"id", "nr", "no", "number", "nummer", "key", "code", "ref", "uuid", "num"}
 _PERSON_KEYS = {"pid", "mrn", "ssn", "nhc", "pesel", "dni", "cpf", "bsn", "cpr", "personnummer"}
 # Letters that are no base letter with a mark.
@@ -92,7 +107,7 @@ def find_personal_reason(name: str) -> str | None:
     words = split_name(name)
     together = "".join(words)
     alone = len(words) == 1 and words[0] in _NAME_WORDS
-    if alone or (_NAME_WORDS & set(words) and _OF_PERSONS & set(words)):
+    if alone or (_NAME_WORDS & set(words) and _NAMED & set(words)):
         return "names of persons"
     for candidate in (together, *words):
         if candidate in _REASONS:

@@ -133,7 +133,17 @@ def test_a_column_that_names_do_not_follow_is_no_key():
 
 @pytest.mark.parametrize(
     "name",
-    ["Nachname", "first_name", "patientName", "E-Mail", "phone", "Straße", "street", "Móvil"],
+    [
+        "Nachname",
+        "first_name",
+        "patientName",
+        "E-Mail",
+        "phone",
+        "Straße",
+        "street",
+        "Móvil",
+        "pt_name",
+    ],
 )
 def test_names_and_addresses_are_left_out_however_few_there_are(name):
     assert draft(repeat("Ott", "Kern", "Lang"), name).kind == "drop"

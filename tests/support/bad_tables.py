@@ -156,6 +156,22 @@ def round_to_tens(_real: Frame, other: Frame, _rng: np.random.Generator) -> Fram
     return other.assign(**{name: (other[name] // 10 * 10).astype(other[name].dtype)})
 
 
+def shuffle_one_class(other: Frame, rng: np.random.Generator, label: str) -> Frame:
+    """Return other rows; those of the rarest class have their columns shuffled."""
+    rare = other[label] == other[label].value_counts().index[-1]
+    shuffled = shuffle_columns(other[rare], rng)
+    return pd.concat([other[~rare], shuffled], ignore_index=True)
+
+
+def shuffle_number_within_class(other: Frame, rng: np.random.Generator, label: str) -> Frame:
+    """Return other rows with the first number of other rows of the same class."""
+    name = next(name for name in _list_numbers(other) if name != label)
+    cells = other.groupby(label, observed=True)[name].transform(
+        lambda same: rng.permutation(same.to_numpy())
+    )
+    return other.assign(**{name: cells})
+
+
 def _mix(first: Frame, second: Frame, rows: int) -> Frame:
     return pd.concat([first.iloc[:rows], second.iloc[rows:]], ignore_index=True)
 

@@ -456,6 +456,131 @@ def old_mac() -> MessyExport:
     return MessyExport("trees.csv", join(rows, ",", "\r").encode(), kinds)
 
 
+MONTHS = ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic"]
+
+
+def spanish_hospital() -> MessyExport:
+    rng = random.Random(17)
+    rows = [
+        [
+            "Nº episodio",
+            "NHC",
+            "Apellidos",
+            "Móvil",
+            "Fecha nac.",
+            "Ingreso",
+            "Alta",
+            "C.P.",
+            "Edad",
+            "Fumador",
+            "Dolor",
+            "Peso (kg)",
+            "Coste",
+            "SatO2",
+            "Observaciones",
+        ]
+    ]
+    persons = [
+        [
+            str(40_000_000 + 7 * number),
+            f"{rng.choice(['García', 'Muñoz', 'Ibáñez'])} {rng.choice(['Gil', 'Peña'])}",
+            f"6{rng.randrange(10**7, 10**8)}",
+            day(rng, 1940, 25000),
+        ]
+        for number in range(ROWS // 3)
+    ]
+    for number in range(ROWS):
+        key, name, phone, born = rng.choice(persons)
+        start = day(rng)
+        rows.append(
+            [
+                f"E{2_022_000_000 + number}",
+                key,
+                name,
+                phone,
+                f"{born.day:02d}-{MONTHS[born.month - 1]}-{born.year}",
+                f"{start:%d/%m/%Y} {rng.randrange(24):02d}:30",
+                f"{start + dt.timedelta(rng.randrange(1, 15)):%Y%m%d}",
+                rng.choice(["08001", "28013", "41004", "01005"]),
+                "desconocida" if rng.random() < 0.05 else str(rng.randrange(18, 99)),
+                "s/d" if rng.random() < 0.05 else rng.choice(["sí", "no"]),
+                rng.choice(["nulo", "leve", "moderado", "intenso"]),
+                "" if rng.random() < 0.05 else german(rng.gauss(74, 13), 1),
+                "€ " + german(rng.lognormvariate(7, 1)),
+                german(rng.uniform(85, 100), 1) + "%",
+                f'Refiere "dolor" desde hace {rng.random():.4f} días; control\ny seguimiento',
+            ]
+        )
+    kinds = dict(
+        zip(
+            rows[0],
+            [*[DROP] * 4, DATE, MOMENT, DATE, CAT, INT, CAT, CAT, *[FLOAT] * 3, DROP],
+            strict=True,
+        )
+    )
+    return MessyExport(
+        "episodios.csv",
+        join(rows, ";", "\r\n").encode("cp1252"),
+        kinds,
+        {"delimiter": ";", "encoding": "windows-1252", "decimal": ",", "thousands": "."},
+        unit="NHC",
+        formats={"Fecha nac.": "%d-%b-%Y (es)", "Alta": "%Y%m%d", "Coste": "€1.234,56"},
+    )
+
+
+def polish_clinic() -> MessyExport:
+    rng = random.Random(18)
+    rows = [
+        [
+            "PESEL",
+            "Imię i nazwisko",
+            "Data przyjęcia",
+            "Płeć",
+            "Kod pocztowy",
+            "Wiek",
+            "Oddział",
+            "Palacz",
+            "Koszt",
+            "Waga",
+            "Wzrost",
+            "Gorączka",
+            "Uwagi",
+        ]
+    ]
+    for number in range(ROWS):
+        rows.append(
+            [
+                str(10**10 + 93_841_077 * (number + 1)),
+                f"{rng.choice(['Łukasz', 'Żaneta'])} {rng.choice(['Źrebiec', 'Wąs', 'Nowak'])}",
+                day(rng).strftime("%Y.%m.%d"),
+                rng.choice("KM"),
+                rng.choice(["00-950", "30-001", "80-100"]),
+                "brak danych" if rng.random() < 0.05 else str(rng.randrange(18, 99)),
+                rng.choice(["chirurgia", "położnictwo"]),
+                rng.choice(["tak", "nie"]),
+                f"{rng.lognormvariate(7, 1):,.2f}".translate(str.maketrans(",.", " ,")) + " zł",
+                german(rng.gauss(75, 12), 1),
+                f"{rng.randrange(150, 200)} cm",
+                german(rng.uniform(35.5, 40), 1) + " °C",
+                f"Chory zgłasza ból od {rng.random():.3f} dni, dalsza obserwacja",
+            ]
+        )
+    kinds = dict(
+        zip(
+            rows[0],
+            [DROP, DROP, DATE, CAT, CAT, INT, CAT, CAT, FLOAT, FLOAT, INT, FLOAT, DROP],
+            strict=True,
+        )
+    )
+    return MessyExport(
+        "pacjenci.txt",
+        ("# eksport\n" + join(rows, "\t")).encode("cp1250"),
+        kinds,
+        {"delimiter": "\t", "encoding": "windows-1250", "decimal": ",", "comment": "#"},
+        formats={"Koszt": "1 234,56 zł", "Wzrost": "1234 cm"},
+    )
+
+
 def _zip(name: str, content: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -480,4 +605,6 @@ EXPORTS: tuple[Callable[[], MessyExport], ...] = (
     swiss_insurance,
     wide_codes,
     old_mac,
+    spanish_hospital,
+    polish_clinic,
 )

@@ -25,10 +25,10 @@ follows from noisy counts.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ from tabpe.schema import (
     Time,
 )
 from tabpe.schema.columns import EXACT_INTEGERS
+from tabpe.schema.month_names import read_months, split_language, write_months
 from tabpe.schema.schema import ListedColumn, list_combinations
 
 Mask = NDArray[np.bool_]
@@ -411,7 +412,21 @@ def format_temporal(column: Temporal, moments: pa.Array) -> pa.Array:
         return (
             moments.cast(pa.string()) if isinstance(column, Date) else _format_iso(column, moments)
         )
-    return pc.strftime(_truncate_seconds(column, moments), format=pattern)
+    pattern, language = split_language(pattern)
+    cut = _truncate_seconds(column, moments)
+    if language is None:
+        return pc.strftime(cut, format=pattern)
+    texts = pc.strftime(cut, format=pattern.replace("%B", "%b"))
+    return _map_texts(texts, partial(write_months, pattern=pattern, language=language))
+
+
+def _map_texts(texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    """Return each text changed by itself; nulls stay."""
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    coded = texts.dictionary_encode()
+    listed = [change(text) for text in coded.dictionary.to_pylist()]
+    return pa.array(listed, texts.type).take(coded.indices)
 
 
 def format_temporal_columns(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
@@ -479,6 +494,9 @@ def _parse_iso(column: Temporal, array: pa.Array) -> pa.Array:
 
 def _parse_format(column: Temporal, texts: pa.Array, pattern: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(texts)
+    pattern, language = split_language(pattern)
+    if language is not None:
+        text = _map_texts(text, partial(read_months, language=language))
     moments = pc.strptime(text, format=pattern, unit="us", error_is_null=True)
     ticks = _clamp_to_calendar(moments.cast(pa.int64()))
     zone = getattr(column, "timezone", None)

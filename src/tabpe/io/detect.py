@@ -45,9 +45,11 @@ from tabpe.schema import (
     Float,
     Integer,
     Source,
+    Temporal,
 )
 from tabpe.schema.column_names import find_personal_reason, names_a_person
 from tabpe.schema.dictionaries import find_dictionary
+from tabpe.schema.month_names import MONTH_LANGUAGES, has_long_months, read_months, split_language
 from tabpe.schema.number_format import NumberFormat
 from tabpe.schema.table_format import TableFormat, TableReading
 
@@ -95,8 +97,38 @@ _NULL_WORDS = frozenset(
         "not_available",
         "unk",
         "不明",
+        "desconocida",
+        "desconhecido",
+        "desconhecida",
+        "sconosciuta",
+        "ignorado",
+        "s/d",
+        "ns/nc",
+        "onbekend",
+        "ukjent",
+        "ukendt",
+        "okänd",
+        "nieznany",
+        "nieznane",
+        "brak",
+        "neznámé",
+        "неизвестно",
+        "未知",
+        "不详",
     ]
-) | {"keine angabe", "not available", "not known", "non renseigné", "sin datos", "no data"}
+) | {
+    "keine angabe",
+    "not available",
+    "not known",
+    "non renseigné",
+    "sin datos",
+    "sin dato",
+    "no data",
+    "brak danych",
+    "não informado",
+    "non noto",
+    "нет данных",
+}
 _NUMBER_NULLS = _NULL_WORDS | {"none", "x", "*", "nein", "no", "not measured", "entfällt"}
 _YES_NO = [
     set(pair.split("/"))
@@ -109,7 +141,16 @@ _YES_NO = [
         "o/n",
         "si/no",
         "sí/no",
+        "sì/no",
+        "s/n",
         "sim/não",
+        "ja/nee",
+        "ja/nej",
+        "ano/ne",
+        "igen/nem",
+        "evet/hayır",  # noqa: RUF001
+        "да/нет",
+        "是/否",
         "da/nu",
         "tak/nie",
         "true/false",
@@ -140,6 +181,22 @@ _ORDERS = [
         "faible moyen élevé",
         "faible moyenne élevée",
         "bajo medio alto",
+        "baja media alta",
+        "nulo leve moderado intenso",
+        "ninguno leve moderado grave",
+        "ninguno leve moderado severo",
+        "nunca raramente a_veces a_menudo siempre",
+        "aucun léger modéré sévère",
+        "aucune légère modérée sévère",
+        "jamais rarement parfois souvent toujours",
+        "basso medio alto",
+        "bassa media alta",
+        "assente lieve moderato grave",
+        "assente lieve moderato severo",
+        "geen licht matig ernstig",
+        "laag gemiddeld hoog",
+        "baixo médio alto",
+        "niski średni wysoki",
         "i ii iii iv v",
         "mo di mi do fr sa so",
         "mon tue wed thu fri sat sun",
@@ -170,6 +227,7 @@ _DATE_FORMATS = (
     "%Y年%m月%d日",
     "%Y.%m.%d",
 )
+_MONTH_FORMATS = ("%d. %b %Y", "%d/%b/%Y", "%d/%b/%y", "%d %b %y", "%d de %b de %Y", "%d.%b.%Y")
 _TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 _BAND = re.compile(
     r"[<>≥≤]?=?\s*(\d+)\s*(?:(?:-|–|to|bis|à)\s*\d+|\+|and over|und mehr)?\s*\D{0,12}"  # noqa: RUF001
@@ -185,9 +243,18 @@ _AFFIXED = re.compile(
 )
 # Whatever such columns hold, and however often, it tells who a row is about.
 _OF_PERSONS = ("names of persons", "e-mail addresses", "phone numbers", "addresses")
+_SEEN_AS_PERSONS = frozenset(
+    ["names of persons", "e-mail addresses", "phone numbers", "names of persons or places"]
+)
+_KEYED_ROWS = 200_000
 _WITH_COMMA = re.compile(r"\d+(?:\.\d{3})*,(?:\d{1,2}|\d{4,})")
 _WITH_POINT = re.compile(r"\d+(?:,\d{3})*\.(?:\d{1,2}|\d{4,})")
 _SAMPLED = 1000
+_FEW_WORDS = 3
+_PLAIN_NUMBER = re.compile(r"[-+−]?[\d.,'’ \u00a0\u202f]*\d[\d.,]*")  # noqa: RUF001
+_LONGEST_AFFIX = 12
+# Keys and phone numbers have so many digits, all of them; numbers that were measured differ.
+_KEY_DIGITS, _UNIQUE_KEY_DIGITS = 8, 7
 _CODE_NAMES = frozenset(
     [
         "plz",
@@ -321,6 +388,9 @@ def draft_table(
     drafted = [_simplify_format(one, layout) for one in drafted]
     cuts = _choose_cuts(cells, drafted, label, marks)
     units = [one.name for one in drafted if one.name in cells and _is_person_key(cells[one.name])]
+    if not units and (found := _find_shared_key(table, drafted, cells)):
+        units = [found]
+        drafted = [_draft_key(one.name) if one.name == found else one for one in drafted]
     return TableDraft(
         tuple(drafted),
         layout,
@@ -369,6 +439,7 @@ class _Cells:
         rest = [text for text in self.texts if text.strip().lower() not in _NUMBER_NULLS]
         numeric = rest and _share_of(rest, [1] * len(rest), lambda one: one.strip()[:1].isdigit())
         known = _NUMBER_NULLS if numeric and numeric > _MOST else _NULL_WORDS
+        known |= _find_odd_words(self.texts, self.counts)
         nulls = tuple(text for text in self.texts if text.strip().lower() in known)
         if not nulls:
             return self
@@ -411,6 +482,25 @@ class _Cells:
         return {"source": Source.DATA, "nullable": self.nullable, **nulls}
 
 
+def _find_odd_words(texts: Sequence[str], counts: Sequence[int]) -> frozenset[str]:
+    """Return the few words among many numbers: whatever the language, they are no number.
+
+    Words that are as common as the numbers, or beside few of them, may be values of a list.
+    """
+    words = [text for text in texts if not any(map(str.isdigit, text))]
+    numbers = sum(bool(_PLAIN_NUMBER.fullmatch(text.strip())) for text in texts)
+    if (
+        not words
+        or len(words) > _FEW_WORDS
+        or numbers < max(_FEW, _MOST * (len(texts) - len(words)))
+    ):
+        return frozenset()
+    odd = sum(count for text, count in zip(texts, counts, strict=True) if text in words)
+    return (
+        frozenset(text.strip().lower() for text in words) if 2 * odd < sum(counts) else frozenset()
+    )
+
+
 def _share_of(texts: Sequence[str], counts: Sequence[int], test: Callable[[str], Any]) -> float:
     total = sum(counts)
     passed = sum(count for text, count in zip(texts, counts, strict=True) if test(text))
@@ -450,14 +540,75 @@ def _draft_cells(
     return numbers or _draft_text(cells)
 
 
+def _draft_key(name: str) -> DraftedColumn:
+    """Return the entry of a column whose values are persons with several rows."""
+    return _leave_out(name, "keys of persons", f"pass --unit {name}: several rows are of one")
+
+
+def _find_shared_key(
+    table: pa.Table, drafted: Sequence[DraftedColumn], cells: Mapping[str, _Cells]
+) -> str | None:
+    """Return the column of which several rows share a value, and always the same person with it.
+
+    A person is seen by a column of names, phone numbers or e-mail addresses, whatever the key is
+    called: each value of the key has one name.
+    """
+    table = table.slice(0, _KEYED_ROWS)
+    personal = [
+        one.name
+        for one in drafted
+        if one.name in cells and one.entry.get("drop") in _SEEN_AS_PERSONS
+    ]
+    candidates = [
+        one.name
+        for one in drafted
+        if one.name in cells
+        and one.name not in personal
+        and not isinstance(one.column, Temporal)
+        and cells[one.name].rows > cells[one.name].distinct
+        and cells[one.name].distinct > max(_FEW, 0.02 * cells[one.name].rows)
+        and not (cells[one.name].is_text and _is_long(cells[one.name]))
+    ]
+    if not personal or not candidates:
+        return None
+    codes = {name: _encode_values(table.column(name)) for name in (*personal, *candidates)}
+    return next(
+        (
+            name
+            for name in candidates
+            if any(_determines(codes[name], codes[other]) for other in personal)
+        ),
+        None,
+    )
+
+
+def _encode_values(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return a code for each cell; -1 for a null."""
+    codes = column.combine_chunks().dictionary_encode()
+    array = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    return np.asarray(pc.fill_null(array.indices, -1).to_numpy(), dtype=np.int64)
+
+
+def _determines(key: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Whether rows of one key nearly always share the other value, and not by chance."""
+    there = key >= 0
+    key, other = key[there], other[there]
+    keys = len(np.unique(key))
+    if keys < _FEW or keys > 0.9 * len(key):  # hardly any repeats
+        return False
+    width = int(other.max(initial=0)) + 2
+    pairs = len(np.unique(key * width + other + 1))
+    shuffled = np.random.default_rng(0).permutation(other)
+    by_chance = len(np.unique(key * width + shuffled + 1))
+    return pairs - keys < 0.1 * (by_chance - keys)
+
+
 def _draft_personal(cells: _Cells) -> DraftedColumn | None:  # noqa: PLR0911 (one a kind)
     """Return the entry of a column that tells who a row is about; None if it does not."""
     many = cells.distinct > _FEW
     spread = cells.distinct / cells.rows
     if _is_person_key(cells):
-        return _leave_out(
-            cells.name, "keys of persons", f"pass --unit {cells.name}: several rows are of one"
-        )
+        return _draft_key(cells.name)
     kinds = (
         (_EMAIL, "e-mail addresses"),
         (_UUID, "ids"),
@@ -474,6 +625,8 @@ def _draft_personal(cells: _Cells) -> DraftedColumn | None:  # noqa: PLR0911 (on
     reason = find_personal_reason(cells.name) or ""
     if _look_like_ids(cells):
         return _leave_out(cells.name, "ids", "type: id numbers the synthetic rows")
+    if _look_like_keys(cells):
+        return _leave_out(cells.name, "long numbers, as keys or phone numbers are")
     wordy = cells.is_text and _are_words(cells)
     if reason in _OF_PERSONS and cells.distinct > 2:  # noqa: PLR2004 (yes and no)
         return _leave_out(cells.name, reason)
@@ -513,7 +666,7 @@ def _look_like_ids(cells: _Cells) -> bool:
     if np.isfinite(values).all():
         whole = np.array_equal(np.rint(values), values)
         dense = float(values.max() - values.min()) < 1.2 * cells.rows
-        return bool(whole and (by_name or dense))
+        return bool(whole and (by_name or dense or _have_digits(values, _UNIQUE_KEY_DIGITS)))
     one_word = cells.share(lambda text: " " not in text.strip() and any(map(str.isdigit, text)))
     if not cells.is_text or one_word <= _MOST or _find_date_format(cells) is not None:
         return False
@@ -521,6 +674,27 @@ def _look_like_ids(cells: _Cells) -> bool:
     plain = cells.share(lambda text: text.replace("-", "").replace("_", "").isalnum()) > _MOST
     letters = cells.share(lambda text: any(map(str.isalpha, text))) > _MOST
     return by_name or (plain and letters and len(lengths) <= 3)  # noqa: PLR2004
+
+
+def _have_digits(values: NDArray[np.float64], least: int) -> bool:
+    """Whether whole numbers all have as many digits, and at least so many."""
+    low, high = float(values.min()), float(values.max())
+    return 10.0 ** (least - 1) <= low and len(str(int(low))) == len(str(int(high)))
+
+
+def _look_like_keys(cells: _Cells) -> bool:
+    """Whether many different whole numbers have as many digits, as keys and phone numbers have."""
+    if cells.distinct <= max(_LISTED, 0.02 * cells.rows):
+        return False
+    if cells.is_text and (
+        cells.share(lambda text: text.strip().isdigit()) <= _MOST or _find_date_format(cells)
+    ):
+        return False
+    if not cells.is_text and not pa.types.is_integer(cells.array.type):
+        return False
+    values = read_numbers(cells.array)
+    values = values[np.isfinite(values)]
+    return bool(len(values)) and _have_digits(values, _KEY_DIGITS)
 
 
 def _is_person_key(cells: _Cells) -> bool:
@@ -551,8 +725,13 @@ def _draft_time(cells: _Cells) -> DraftedColumn | None:
     return _keep(Datetime(cells.name, low, high, steps, **fields), "points in time as text", check)
 
 
-def _find_date_format(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | None:
-    """Return the format that nearly all cells have, their moments, and whether another fits too."""
+def _find_date_format(
+    cells: _Cells, language: str | None = None
+) -> tuple[str, list[dt.datetime], bool] | None:
+    """Return the format that nearly all cells have, their moments, and whether another fits too.
+
+    With a language only formats with names of months, which are in that language.
+    """
     if not cells.is_text or not cells.texts:
         return None
     # A second row of a header is not a date.
@@ -566,6 +745,8 @@ def _find_date_format(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | No
         "%d/%b/%Y:%H:%M:%S",
         "%Y%m%d%H%M%S",
     ]
+    if language:
+        patterns = [*(one for one in patterns if "%b" in one), *_MONTH_FORMATS]
     for pattern in patterns:
         # A few cells tell most formats apart.
         if _parse_moments(cells.texts[:_FEW], pattern).count(None) > _FEW // 4:
@@ -575,10 +756,27 @@ def _find_date_format(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | No
         if sum(counts) > _MOST * cells.rows:
             found.append((pattern, [one for one in moments if one is not None]))
     if not found:
-        return None
+        return None if language else _find_month_language(cells)
     best = max(len(moments) for _, moments in found)
     full = [one for one in found if len(one[1]) == best]
     return (*full[0], len(full) > 1 and full[0][1] != full[1][1])
+
+
+def _find_month_language(cells: _Cells) -> tuple[str, list[dt.datetime], bool] | None:
+    """Return the same for names of months in another language than English."""
+    if not _are_words(cells):
+        return None
+    for language in MONTH_LANGUAGES:
+        texts = tuple(read_months(text, language) for text in cells.texts)
+        if texts == cells.texts:
+            continue
+        found = _find_date_format(dataclasses.replace(cells, texts=texts), language)
+        if found is not None:
+            pattern, moments, _ = found
+            if any(has_long_months(text, language) for text in cells.texts):
+                pattern = pattern.replace("%b", "%B")
+            return f"{pattern} ({language})", moments, False
+    return None
 
 
 def _mix_date_formats(cells: _Cells) -> bool:
@@ -662,6 +860,8 @@ def _draft_number(
         why += ", skewed"
     if column.special:
         why += ", special values"
+    if cells.nulls and any(text.strip().lower() not in _NUMBER_NULLS for text in cells.nulls):
+        check += "; do the nulls mean missing?"
     return _keep(column, why, check)
 
 
@@ -733,6 +933,9 @@ def _find_affixes(cells: _Cells) -> tuple[str, str] | None:
     if cells.share(_is_scientific) > 0:
         suffixes = {one for one in suffixes if not re.fullmatch(r"[eE].*", one)}
     if len(prefixes) > 1 or len(suffixes) > 1:
+        return None
+    # A sentence with a number in it is no number.
+    if any(len(one) > _LONGEST_AFFIX for one in (*prefixes, *suffixes)):
         return None
     prefix, suffix = next(iter(prefixes), ""), next(iter(suffixes), "")
     # A letter right before or after digits is a code, such as B12; after a blank it is a unit.
@@ -949,9 +1152,10 @@ def _read_ticks(column: Any, cells: _Cells) -> NDArray[np.int64]:
         ticks = read_instants(cells.array, zoned=False)
     else:
         texts = pc.utf8_trim_whitespace(cells.array.cast(pa.string()))
-        ticks = pc.strptime(texts, format=column.format, unit="us", error_is_null=True).cast(
-            pa.int64()
-        )
+        pattern, language = split_language(column.format)
+        if language is not None:
+            texts = pa.array([read_months(text, language) for text in texts.to_pylist()])
+        ticks = pc.strptime(texts, format=pattern, unit="us", error_is_null=True).cast(pa.int64())
     return np.asarray(ticks.drop_null().to_numpy(zero_copy_only=False), dtype=np.int64)
 
 

@@ -30,6 +30,8 @@ _UTF16_SHARE = 0.3
 _FEW_QUOTES = 3
 _KANA, _KANJI_WORD = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]{2,}")
 _FEWEST, _FOREIGN_SHARE = 2, 0.3
+# These are raised digits and a question mark upside down in western text.
+_SIGN_IN_WORD = re.compile(rb"[\xb3\xb9][a-z]|[a-z]\xbf[a-z]")
 
 
 def detect_layout(path: str | Path, limits: Limits | None = None) -> TableFormat | None:
@@ -89,7 +91,20 @@ def detect_encoding(sample: bytes) -> str:
         return "utf-8"
     if _decodes(sample, "cp932") and _looks_japanese(sample):
         return "cp932"
-    return "windows-1252" if _decodes(sample, "windows-1252") else "latin-1"
+    return _detect_single_bytes(sample)
+
+
+def _detect_single_bytes(sample: bytes) -> str:
+    """Return the encoding of bytes of which each is a character."""
+    western = _decodes(sample, "windows-1252")
+    if _decodes(sample, "windows-1250") and (not western or _looks_polish(sample)):
+        return "windows-1250"
+    return "windows-1252" if western else "latin-1"
+
+
+def _looks_polish(sample: bytes) -> bool:
+    """Whether bytes are letters of words in windows-1250 that are signs in windows-1252."""
+    return len(_SIGN_IN_WORD.findall(sample)) >= _FEWEST
 
 
 def _looks_japanese(sample: bytes) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from tabpe.errors import SchemaError, did_you_mean, shown
 from tabpe.schema.columns import EXACT_INTEGERS, Column, check_special, make_field_error
+from tabpe.schema.month_names import MONTH_LANGUAGES, split_language
 
 T = TypeVar("T", dt.date, dt.datetime, dt.time)
 
@@ -129,6 +130,10 @@ class Temporal(Column):
     def _check_format(self, given: Any) -> None:
         if given is not None and (not isinstance(given, str) or "%" not in given):
             raise make_field_error(self, "format", given, "a pattern such as '%d.%m.%Y'")
+        language = None if given is None else split_language(given)[1]
+        if language is not None and language not in MONTH_LANGUAGES:
+            known = ", ".join(MONTH_LANGUAGES)
+            raise make_field_error(self, "format", given, f"a language of months: {known}")
 
 
 _EXAMPLES = {dt.date: "2024-03-31", dt.datetime: "2024-03-31T18:30", dt.time: "18:30"}
@@ -142,7 +147,8 @@ class Date(Temporal):
         name: Name of the column.
         min: First day, as a date or as text: `2024-03-31`.
         max: Last day.
-        format: The format of dates as text in the table, if not ISO: `%d.%m.%Y`.
+        format: The format of dates as text in the table, if not ISO: `%d.%m.%Y`; with months in
+            another language than English `%d-%b-%Y (es)`.
         special: Values at which very many rows pile up, on the grid.
         source: Where the bounds come from.
 

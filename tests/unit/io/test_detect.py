@@ -60,6 +60,14 @@ def repeat(*values):
         ([f"K{n:07d}" for n in range(ROWS)], "drop", {}),
         ([f"p{n}@example.org" for n in range(ROWS)], "drop", {}),
         ([f"+49 30 {5_550_000 + n * 7}" for n in range(ROWS)], "drop", {}),
+        ([str(90_000_000_000 + 7919 * n) for n in range(ROWS)], "drop", {}),
+        ([f"Seen for {n}.5 days, to be observed" for n in range(ROWS)], "drop", {}),
+        (repeat("19-feb-2018", "03-dic-1957"), "date", {"format": "%d-%b-%Y (es)"}),
+        (repeat("3 de abril de 2018", "1 de enero de 1957"), "date", {}),
+        (repeat("31. Oktober 2024", "1. März 2024"), "date", {"format": "%d. %B %Y (de)"}),
+        (repeat("19 févr. 2018", "03 août 1957"), "date", {"format": "%d %b %Y (fr)"}),
+        (repeat("sí", "no", "s/d"), "categorical", {"nulls": ["s/d"], "values": ["no", "sí"]}),
+        (repeat("nulo", "leve", "intenso"), "categorical", {"ordered": True}),
         ([f"Mr Smith came in with {n} things to say" for n in range(ROWS)], "drop", {}),
         ([2.0**80 * n for n in range(ROWS)], "drop", {}),
     ],
@@ -73,8 +81,69 @@ def test_a_column_is_drafted_as_what_it_is(cells, kind, fields):
         assert Schema.from_dict({"columns": [dict(found.entry)]}).fields_from_data
 
 
+@pytest.mark.parametrize("word", ["puuttuu", "nežinoma", "n.b.", "not asked"])
+def test_a_word_of_any_language_among_numbers_is_missing(word):
+    found = draft([word if n % 20 == 0 else str(18 + n % 70) for n in range(ROWS)])
+    assert (found.kind, found.entry["nulls"]) == ("integer", [word])
+    assert "do the nulls mean missing?" in found.check
+
+
 @pytest.mark.parametrize(
-    "name", ["Nachname", "first_name", "patientName", "E-Mail", "phone", "Straße", "street"]
+    "cells",
+    [
+        repeat("1", "2", "3", "none of these"),
+        [*map(str, range(ROWS // 2)), *["many"] * ROWS],
+        [f"A{n:02d}" if n % 2 else "healthy" for n in range(40)] * 5,
+    ],
+)
+def test_a_word_among_codes_or_as_common_as_numbers_is_a_value(cells):
+    assert "nulls" not in draft(cells).entry
+
+
+def test_numbers_that_were_measured_are_no_keys():
+    rng = np.random.default_rng(0)
+    for cells in (rng.lognormal(15, 2, 5000).astype(int), rng.integers(100, 1000, 5000)):
+        assert draft(cells.tolist()).kind == "integer"
+    days = [f"{2000 + n % 24}{1 + n % 12:02d}{1 + n % 28:02d}" for n in range(ROWS)]
+    assert draft(days).kind == "date"
+
+
+def make_visits(persons, rows=600):
+    rng = np.random.default_rng(0)
+    who = rng.integers(0, persons, rows)
+    return {
+        "ward": rng.integers(0, 150, rows),
+        "Kennung": [f"K{100 + 7 * one}" for one in who],
+        "Vorname": [f"N{one % 40}" for one in who],
+        "cost": rng.integers(0, 200, rows),
+    }
+
+
+def test_a_key_of_persons_is_seen_by_what_goes_with_it_whatever_it_is_called():
+    found = draft_table(pa.table(make_visits(150)))
+    assert found.unit == "Kennung"
+    assert [one.kind for one in found.columns] == ["integer", "drop", "drop", "integer"]
+
+
+def test_a_column_that_names_do_not_follow_is_no_key():
+    visits = make_visits(150)
+    visits["Vorname"] = np.random.default_rng(1).permutation(visits["Vorname"])
+    assert draft_table(pa.table(visits)).unit is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Nachname",
+        "first_name",
+        "patientName",
+        "E-Mail",
+        "phone",
+        "Straße",
+        "street",
+        "Móvil",
+        "pt_name",
+    ],
 )
 def test_names_and_addresses_are_left_out_however_few_there_are(name):
     assert draft(repeat("Ott", "Kern", "Lang"), name).kind == "drop"

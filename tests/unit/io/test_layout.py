@@ -137,6 +137,18 @@ def test_european_text_is_not_taken_for_japanese(text):
     assert detect_encoding((text * 20).encode("cp1252")) == "windows-1252"
 
 
+@pytest.mark.parametrize(
+    "text", ["zażółć gęślą jaźń, położnictwo", "pacientka má chuť, Anna Ťoupalová"]
+)
+def test_polish_and_czech_text_is_not_taken_for_western(text):
+    assert detect_encoding((text * 20).encode("cp1250")) == "windows-1250"
+
+
+@pytest.mark.parametrize("text", ["5 m³ a", "¿qué?", "x¹ y², m³/h", "cœur, señor, Århus"])
+def test_western_signs_are_not_taken_for_polish(text):
+    assert detect_encoding((text * 20).encode("cp1252")) == "windows-1252"
+
+
 def test_detection_is_marked_and_counts_as_data(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("age;fee\n" + "31;1,5\n58;2,5\n" * 20)

@@ -35,6 +35,7 @@ from tabpe.evaluation.metrics.predictors import (
     run_together,
 )
 from tabpe.evaluation.table_arrays import (
+    CategoricalCells,
     Cells,
     Floats,
     Integers,
@@ -51,6 +52,8 @@ SHUFFLES = 4
 # A pair is related if its dependence is this many times what shuffled columns show, and this much
 # of the rows more.
 CLEARLY, LEAST_STRENGTH = 1.5, 0.02
+# Classes with fewer rows, or hardly any dependence, tell little.
+MOST_CLASSES, FEWEST_IN_CLASS, LEAST_IN_CLASS = 10, 400, 0.3
 SURE = 4.5  # standard errors: once in 300,000 unrelated pairs
 ROWS, LEAST_LEAF = 10_000, 10
 SEEN, LEAST_GAP = 5.0, 0.005
@@ -112,6 +115,21 @@ class RelatedPair:
 
 
 @dataclass(frozen=True)
+class ClassDependence:
+    """The dependence of all related pairs among the rows of one class.
+
+    Args:
+        value: The class.
+        kept: Mean share that is kept, weighted by strength.
+        strength: Sum of the strengths.
+    """
+
+    value: str
+    kept: float
+    strength: float
+
+
+@dataclass(frozen=True)
 class PairDependence:
     """The dependence of all related pairs.
 
@@ -120,11 +138,13 @@ class PairDependence:
         possible: Number of pairs that were looked at.
         invented: Pairs that are related in the synthetic rows and not in the real ones, with the
             strength of the dependence there, strongest first.
+        classes: The same within each class of the label that has enough rows and related pairs.
     """
 
     pairs: tuple[RelatedPair, ...]
     possible: int
     invented: tuple[tuple[tuple[str, str], float], ...] = ()
+    classes: tuple[ClassDependence, ...] = ()
 
     @property
     def kept(self) -> float:
@@ -209,6 +229,47 @@ def measure_pair_dependence(
     pairs.sort(key=lambda pair: -pair.weight)
     invented.sort(key=lambda pair: -pair[1])
     return PairDependence(tuple(pairs), math.comb(len(kept), 2), tuple(invented))
+
+
+def measure_class_dependence(
+    reference: TableArrays,
+    others: TableArrays,
+    synthetic: TableArrays,
+    *,
+    random_state: int | None = 0,
+) -> tuple[ClassDependence, ...]:
+    """Return how much dependence is kept within each class of the label.
+
+    Rows of one class may be wrong where all others are right: over all rows little is lost then.
+
+    NOT PRIVATE: the real rows are read as they are.
+
+    Args:
+        reference: Real rows.
+        others: Other real rows.
+        synthetic: Synthetic rows.
+        random_state: Seed of the shuffles and of subsamples.
+    """
+    at = next((n for n, one in enumerate(reference) if one.name == reference.schema.target), None)
+    if at is None or not isinstance(cells := reference.columns[at], CategoricalCells):
+        return ()
+    counts = np.bincount(cells.present, minlength=len(cells.names))
+    found = []
+    for code in np.argsort(-counts, kind="stable")[:MOST_CLASSES]:
+        tables = [
+            table.take(np.flatnonzero(table.columns[at].values == code))
+            for table in (reference, others, synthetic)
+        ]
+        fewest = min(map(len, tables))
+        if fewest < FEWEST_IN_CLASS:
+            continue
+        rng = np.random.default_rng(random_state)
+        tables[1:] = [table.sample_rows(fewest, rng) for table in tables[1:]]
+        pairs = measure_pair_dependence(*tables, random_state=random_state)
+        strength = sum(pair.weight for pair in pairs.pairs)
+        if strength >= LEAST_IN_CLASS:
+            found.append(ClassDependence(str(cells.names[code]), pairs.kept, strength))
+    return tuple(found)
 
 
 def _is_related(first: Integers, second: Integers, dependence: Floats, noise: float) -> bool:

@@ -38,6 +38,7 @@ from tabpe.evaluation.metrics.closeness import measure_closeness
 from tabpe.evaluation.metrics.columns import compare_columns
 from tabpe.evaluation.metrics.correlation_order import measure_correlation_order
 from tabpe.evaluation.metrics.dependence import (
+    measure_class_dependence,
     measure_learned_dependence,
     measure_pair_dependence,
     shuffle_columns,
@@ -560,7 +561,10 @@ def _list_sections(
         "association": ("pairs", lambda: measure_association(real, synthetic)),
         "pair_dependence": (
             "related pairs",
-            lambda: measure_pair_dependence(reference, floor, sample, random_state=seed),
+            lambda: replace(
+                measure_pair_dependence(reference, floor, sample, random_state=seed),
+                classes=measure_class_dependence(reference, floor, sample, random_state=seed),
+            ),
         ),
         # Fitted on the rows that the synthesizer has not seen, if there are any: a model that was
         # fitted on others would know copies of them.

@@ -60,6 +60,7 @@ COARSER, MANY_VALUES = 0.25, 20
 ALL_KEPT = 0.995  # 100% once it is rounded
 PAIRS, LEARNED, COVERAGE = (0.6, 0.3), (0.7, 0.4), (0.85, 0.6)
 DETACHED, WEAKEST_DETACHED, INVENTED = 0.1, 0.05, 0.1
+CLEAR_PAIR, PAIR_LOST, CLASS_LOST = 0.06, 0.1, 0.1
 HIGH, HARDLY, BELOW_FLOOR = 3, 0.1, 0.75
 USEFUL, USEFUL_ERRORS = (0.8, 0.6), 2.0
 GROUP_LOSS, GROUP_SURE = 0.1, 4.0
@@ -357,8 +358,30 @@ def _grade_pairs(contents: ReportContents) -> ReportCard | None:
     grade = _grade_at_least(kept, *PAIRS)
     causes: tuple[Cause, ...] = () if grade == "good" else ("pairs lost",)
     card = ReportCard("Pairs", f"{kept:.0%} kept", grade, words, "pairs", causes)
-    alarms.append(_find_detached_column(found))
+    alarms += [_find_detached_column(found), _find_lost_pair(found), _find_lost_class(found)]
     return _add_alarms(card, alarms)
+
+
+def _find_lost_pair(found: PairDependence) -> _Alarm | None:
+    """Return an alarm if a clear pair has lost nearly all of its dependence."""
+    lost = [pair for pair in found.pairs if pair.weight >= CLEAR_PAIR and pair.kept < PAIR_LOST]
+    if not lost:
+        return None
+    names = " with ".join(_format_name(name) for name in lost[0].columns)
+    more = f", and of {len(lost) - 1} more" if len(lost) > 1 else ""
+    return _Alarm("pairs lost", f"Lost: hardly any dependence of {names} is kept{more}.")
+
+
+def _find_lost_class(found: PairDependence) -> _Alarm | None:
+    """Return an alarm if the rows of one class have lost their dependence."""
+    worst = min(found.classes, key=lambda one: one.kept, default=None)
+    if worst is None or worst.kept >= CLASS_LOST:
+        return None
+    words = (
+        f"Lost in a class: within {_format_name(worst.value)} synthetic rows keep "
+        f"{worst.kept:.0%} of the dependence between the other columns."
+    )
+    return _Alarm("pairs lost", words)
 
 
 def _find_detached_column(found: PairDependence) -> _Alarm | None:

@@ -12,6 +12,7 @@ from tabpe.evaluation.metrics.dependence import (
     PairDependence,
     RelatedPair,
     compute_surprise,
+    measure_class_dependence,
     measure_learned_dependence,
     measure_pair_dependence,
     shuffle_columns,
@@ -54,6 +55,34 @@ def test_shuffled_columns_have_the_same_cells_and_no_dependence():
     for one, two in zip(real, shuffled, strict=True):
         assert np.array_equal(np.sort(one.values), np.sort(two.values), equal_nan=True)
     assert np.isnan(measure_pair_dependence(shuffled, shuffled, shuffled).kept)
+
+
+def shuffle_where(table, which, seed=0):
+    """Return a table in which the numbers of some rows belong to others of them."""
+    numbers, rng = np.array(table["x"].to_pylist(), dtype=float), np.random.default_rng(seed)
+    numbers[which] = rng.permutation(numbers[which])
+    return table.set_column(0, "x", pa.array(numbers, mask=np.isnan(numbers)))
+
+
+def test_a_class_that_has_lost_its_dependence_is_seen_beside_one_that_keeps_it():
+    schema = Schema(WARD.columns, label="coin")
+    first, second, third = (related(3000, seed, strength=2.0) for seed in (1, 2, 3))
+    spoilt = shuffle_where(third, np.array(third["coin"].to_pylist()))
+    real, other, made, bad = build_table_arrays(schema, [first, second, third, spoilt])
+    honest = {one.value: one.kept for one in measure_class_dependence(real, other, made)}
+    assert len(honest) == 2
+    assert min(honest.values()) > 0.95
+    kept = sorted(one.kept for one in measure_class_dependence(real, other, bad))
+    assert kept[0] < 0.05
+    assert kept[1] > 0.95
+
+
+def test_classes_with_few_rows_or_little_dependence_and_no_label_tell_nothing():
+    few, weak = related(700, 1, strength=2.0), related(3000, 1, strength=0.0)
+    schema = Schema(WARD.columns, label="coin")
+    for table, declared in ((few, schema), (weak, schema), (related(3000, 1), WARD)):
+        (view,) = build_table_arrays(declared, [table])
+        assert measure_class_dependence(view, view, view) == ()
 
 
 def test_the_dependence_of_a_pair_is_that_of_a_loop_over_cells():

@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 import tabpe
-from bad_tables import BAD_TABLES, PARTLY_BAD_TABLES
+from bad_tables import (
+    BAD_TABLES,
+    PARTLY_BAD_TABLES,
+    shuffle_number_within_class,
+    shuffle_one_class,
+)
 from tabpe import Schema
 from tabpe.accounting import FakeNoise
 from tabpe.errors import NotPrivateWarning
@@ -116,6 +121,23 @@ def test_a_partly_bad_table_gets_a_card_without_a_model(table, name):
     made = PARTLY_BAD_TABLES[name](real, other, np.random.default_rng(1))
     report = tabpe.evaluate(real, made, schema=schema, verbose=0)
     assert find_causes(report) & PARTLY[name], report
+
+
+@pytest.mark.usefixtures("without_models")
+@pytest.mark.parametrize(
+    ("table", "spoil", "words"),
+    [
+        ("adult", shuffle_one_class, "Lost in a class: within >50K"),
+        ("adult", shuffle_number_within_class, "Lost: hardly any dependence of age with"),
+    ],
+)
+def test_what_is_lost_in_one_place_is_seen_where_most_is_kept(table, spoil, words):
+    real, other, schema = TABLES[table]()
+    made = spoil(other, np.random.default_rng(1), schema.target)
+    report = tabpe.evaluate(real, made, schema=schema, verbose=0)
+    (card,) = [card for card in report.cards if card.title == "Pairs"]
+    assert (card.grade, card.causes) == ("fair", ("pairs lost",))
+    assert words in card.words
 
 
 @pytest.mark.usefixtures("without_models")

@@ -139,7 +139,8 @@ def test_a_column_that_depends_on_nothing_any_more_is_named():
     kept = made.pair_dependence(("a", "b", "c")).pairs * 9
     lost = dataclasses.replace(kept[0], columns=("a", "outcome"), distance=0.3)
     found = card("Pairs", made.custodian(pair_dependence=PairDependence((*kept, lost), 30)))
-    assert (found.grade, found.causes) == ("fair", ("column detached",))
+    assert (found.grade, found.causes) == ("fair", ("column detached", "pairs lost"))
+    assert "Lost: hardly any dependence of a with outcome is kept." in found.words
     assert "outcome" in found.words
 
 

@@ -1,4 +1,4 @@
-"""Labels as certain as they are: drawn by a predictor that a noisy histogram has calibrated.
+"""Calibrated labels: drawn by a predictor whose probabilities a noisy histogram corrects.
 
 Weights that are fitted to noisy votes make labels wrong in two ways: blurred where classes meet,
 and spuriously certain in small clumps that noise has made. So the labels of a pool are drawn anew:
@@ -144,15 +144,17 @@ def _predict_rows(model: Any, features: NDArray[np.float32]) -> Floats:
     if there is a single row. A row would be in another cell than beside others, so here the order
     is fixed.
     """
+    probabilities: Floats
     if not hasattr(model, "decision_function") or len(model.classes_) == _TWO:
-        found: Floats = model.predict_proba(features)
-        return found
+        probabilities = model.predict_proba(features)
+        return probabilities
     raw = model.decision_function(features).T
     exponentials = np.exp(raw - raw.max(axis=0))
     total = np.zeros(len(features))
     for one in exponentials:
         total += one
-    return (exponentials / total).T
+    probabilities = (exponentials / total).T
+    return probabilities
 
 
 def build_calibration_axis(teacher: Teacher, rows: Records, classes: int) -> CalibrationAxis:

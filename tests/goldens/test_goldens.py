@@ -24,7 +24,7 @@ from golden_runs import RUNS
 
 RECORDS = Path(__file__).parent / "records"
 MACHINE = RECORDS / "machine.json"
-PACKAGES = ("numpy", "scipy", "pyarrow", "torch", "jax", "mbi")
+PACKAGES = ("numpy", "scipy", "pyarrow", "scikit-learn", "torch", "jax", "mbi")
 DIGITS = 9  # in records, of floats
 # XLA compiles for the very processor, and does not tell for which: sums of floats differ.
 UNSTEADY = {"baseline rap++": ("rows", "first rows")}

@@ -62,7 +62,7 @@ WAYS = {
     "its rounds": (("--run", "run.tabpe"), {}),
     "silent": (("--quiet",), {}),
 }
-PROMISES = {
+GUARANTEES = {
     "rows": (),
     "replace-one": ("--adjacency", "replace-one"),
     "users": ("--unit", "person", "--max-rows-per-user", 2, "--rows", 150),
@@ -79,9 +79,9 @@ def test_a_public_report_leaks_nothing(scene, way):
     assert scene.leaks() == []
 
 
-@pytest.mark.parametrize("guarantee", PROMISES)
+@pytest.mark.parametrize("guarantee", GUARANTEES)
 def test_a_public_report_leaks_nothing_whatever_the_guarantee(scene, guarantee):
-    assert scene.synth(*PROMISES[guarantee]) == 0
+    assert scene.synth(*GUARANTEES[guarantee]) == 0
     assert evaluate(scene, *LEDGER) == 0, scene.evidence()["stderr"]
     (entry,) = Ledger("ledger.db").entries("patients")
     assert entry.unit == ("person" if guarantee == "users" else None)

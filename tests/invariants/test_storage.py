@@ -25,7 +25,7 @@ from tabpe.backends import EncodedReading, LocalBackend, PrivacyUnit
 from tabpe.backends.queries import ClassCountQuery
 from tabpe.encoding import Encoder
 from tabpe.errors import TabpeError
-from tabpe.io import open_source
+from tabpe.io import open_source, open_table
 from tabpe.io.example import hospital_schema, hospital_table
 
 PEOPLE, ROWS, MOST = 100, 6, 2
@@ -138,6 +138,16 @@ def test_a_null_leaves_large_integers_apart():
         counts.append(rows.codes.ravel().tolist())
     assert counts[1] == [*counts[0], 2]
     assert counts[0] == [0, 1]
+
+
+def test_a_long_integer_of_polars_stops_nothing_and_leaves_the_others():
+    """It makes 128 bits of all integers of its column, which Arrow does not have."""
+    rows = []
+    for column in ([3, 5], [3, 5, 2**64]):
+        data = pl.from_dicts([{"no": cell} for cell in column])
+        encoded, _ = Encoder(Schema((Integer("no", 0, 9),))).encode(open_table(data)[0])
+        rows.append(encoded.numbers.ravel().tolist())
+    assert rows[1] == [*rows[0], 1.0]
 
 
 # 3. The release had the types of the private columns.

@@ -41,6 +41,13 @@ WIDE = Schema(tuple(Integer(f"c{number}", 0, 9) for number in range(42)))
 EVOLUTION = Evolution(rounds=5, sampling_rounds=2)
 GUIDED = Evolution(rounds=4, sampling_rounds=1, votes=2, tables=0.2, by_rank=0.5, tilt=1.0)
 POSTERIOR = Posterior(rounds=3, votes=2, candidates=40, pool=400, sweeps=5, last_sweeps=10)
+PILED = Schema(
+    (Integer("age", 0, 99, special=(50,)), *COLUMNS[1:5], Float("income", 0, 100_000), COLUMNS[-1]),
+    label="ill",
+)
+OPTIONS = dataclasses.replace(
+    POSTERIOR, spikes=True, adaptive_bins=True, search=0.1, move_copies=True
+)
 USERS = {"unit": "person", "max_rows_per_user": 3}
 ESTIMATED = {
     "schema": "private",
@@ -76,6 +83,18 @@ def make_table(size=600):
             "person": [f"p{number}" for number in rng.integers(0, size // 2, size)],
             **{f"c{number}": rng.integers(0, 10, size) for number in range(42)},
         }
+    )
+
+
+def make_piles():
+    """Return the rows with very many at two values, one of which nobody declared."""
+    table = make_table()
+    income = table["income"].to_numpy().astype(float)
+    income[::4] = 12_345.5
+    place = table.schema.names.index("age")
+    ages = np.where(np.arange(len(income)) % 3, table["age"].to_numpy(), 50)
+    return table.set_column(place, "age", [ages]).set_column(
+        table.schema.names.index("income"), "income", [income]
     )
 
 
@@ -211,6 +230,8 @@ RUNS = {
     "evolution guided by marginals": run(preset=GUIDED),
     "posterior": run(preset=POSTERIOR),
     "posterior with pairs": run(LISTED, preset=POSTERIOR, n_samples=None),
+    "piles and adaptive bins": run(PILED, table=make_piles(), preset=OPTIONS),
+    "calibrated labels": run(preset=dataclasses.replace(POSTERIOR, labels="calibrated")),
     "marginals alone": run(preset=Posterior(rounds=0, pool=300, last_sweeps=5)),
     "no label": run(Schema(COLUMNS)),
     "two labels": run(Schema(COLUMNS), label=("ward", "ill"), preset=POSTERIOR),

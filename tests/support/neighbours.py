@@ -83,7 +83,7 @@ SHARES = {
     "users' release": 50,
     "estimated": 50,
 }
-ENGINES = st.sampled_from(["local"] * 5 + ["stream", "crew"])
+ENGINES = st.sampled_from(["local"] * 5 + ["stream", "shards"])
 
 
 def tried(name, **changes):
@@ -344,16 +344,16 @@ def measured(data, schema, unit=None, engine="local"):
     """Return histograms of a table by name, each a `Counter` of its cells; and what it is."""
     reading = TableReading.from_schema(schema, None if unit is None else unit.column)
     with use_source(data, reading=reading) as opened, contextlib.ExitStack() as stack:
-        source = opened if engine == "crew" else Remembered(opened)
-        keeper = _keeper(source, unit, engine)
-        stack.callback(keeper.close)
+        source = opened if engine == "shards" else Remembered(opened)
+        backend = _open_backend(source, unit, engine)
+        stack.callback(backend.close)
         neighbours = (
             NeighboringRelation() if unit is None else NeighboringRelation(max_rows=unit.max_rows)
         )
-        session = PrivateSession(keeper, Account(), FakeNoise(strength=0), neighbours)
+        session = PrivateSession(backend, Account(), FakeNoise(strength=0), neighbours)
         found = dict(_histograms(session, schema))
         names = sorted({*schema.names, *(() if unit is None else [unit.column])})
-        sums = keeper.answer(queries.RowHashQuery(tuple(names), b"key")).value
+        sums = backend.answer(queries.RowHashQuery(tuple(names), b"key")).value
     return found, [int(one) for one in sums]
 
 
@@ -374,13 +374,13 @@ class Remembered:
             yield dataclasses.replace(batch, table=table)
 
 
-def _keeper(source, unit, engine):
+def _open_backend(source, unit, engine):
     resources = Resources.from_options(engine="stream" if engine == "stream" else "local", n_jobs=1)
-    if engine != "crew":
+    if engine != "shards":
         return LocalBackend(source, unit, resources)
     parts = partition_source(source, unit, 3)
-    crew = LocalShardPool(build_shards(parts, unit, resources))
-    return ShardedBackend(crew, 1 if unit is None else unit.scale)
+    pool = LocalShardPool(build_shards(parts, unit, resources))
+    return ShardedBackend(pool, 1 if unit is None else unit.scale)
 
 
 def _histograms(session, schema):
@@ -574,9 +574,9 @@ def assert_same(scene, folder):
 
 def _identity(data, scene):
     with use_source(data, reading=TableReading(names=scene.names)) as source:
-        keeper = LocalBackend(source, None, Resources.from_options())
+        backend = LocalBackend(source, None, Resources.from_options())
         print_ = compute_fingerprint(
-            scene.names, keeper.sum_row_hashes(scene.names, b"key"), b"key"
+            scene.names, backend.sum_row_hashes(scene.names, b"key"), b"key"
         )
     drafts = []
     for name in scene.names if scene.rows else ():  # JSON lines without rows name no columns

@@ -10,7 +10,6 @@ import pyarrow as pa
 T = TypeVar("T")
 
 # Text that is a number. Digits with leading zeros are a code, such as a postcode.
-WHOLE_NUMBER = r"^[+-]?(0|[1-9][0-9]*)$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 CODE = r"^[+-]?0[0-9]"
 

@@ -100,7 +100,7 @@ class NoiseRepetition:
 
     @property
     def holds(self) -> bool:
-        """Whether so much likeness is no surprise."""
+        """Whether so much likeness may be due to chance."""
         return self.p_value >= SCORES_ALARM
 
     @property

@@ -1,4 +1,4 @@
-"""Storage: neighbouring tables in many forms, and how far apart lies what is measured of them.
+"""Neighboring tables in many storage forms, and how far apart their histograms lie.
 
 How a table happens to be stored depends on single rows: one null makes floats of whole numbers, one
 text makes text of all numbers. So two tables that differ by a row, or by a user, are stored in a

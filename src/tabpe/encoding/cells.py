@@ -87,11 +87,6 @@ class Misfits:
     unreadable: Mask
     outside: Mask
 
-    @property
-    def without_value(self) -> Mask:
-        """Where a cell is missing or unreadable."""
-        return np.asarray(self.missing | self.unreadable)
-
 
 def encode_plain_numbers(
     column: Integer | Float, cells: pa.ChunkedArray, *, strict: bool = False

@@ -123,9 +123,12 @@ class Encoder:
     @cached_property
     def atoms(self) -> Atoms:
         """The declared special values of each numeric column, as numbers of a record."""
+        declared = (self.schema[column.name] for column in self.numeric)
         return tuple(
-            tuple(self.locate_numbers(c.name, list_special_numbers(self.schema[c.name])))
-            for c in self.numeric
+            tuple(self.locate_numbers(column.name, list_special_numbers(column)))
+            if getattr(column, "special", None)
+            else ()
+            for column in declared
         )
 
     def locate_numbers(self, name: str, numbers: Sequence[float]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Labels as certain as they are: drawn by a predictor that a noisy histogram has calibrated.
+"""Calibrated labels: drawn by a predictor whose probabilities a noisy histogram corrects.
 
 Weights that are fitted to noisy votes make labels wrong in two ways: blurred where classes meet,
 and spuriously certain in small clumps that noise has made. So the labels of a pool are drawn anew:
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,7 @@ def train_teacher(
         kind: One of `TEACHERS`: a forest with small leaves, or one with large ones and boosting.
     """
     from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     learned = rows.plain.take(drawn)
     means = _find_code_means(learned, rows.classes[drawn], classes)
@@ -117,19 +119,42 @@ def train_teacher(
         random_state=seed,
     )
     chosen = (forest, boosting) if is_smooth else (forest,)
-    models = [model.fit(features, target) for model in chosen]
+    # One thread, here and below: on a busy machine many small steps in several wait for each other.
+    with threadpool_limits(1, user_api="openmp"):
+        models = [model.fit(features, target) for model in chosen]
 
     def predict(given: Records) -> Floats:
         total = np.zeros((len(given), classes))
         if len(given):
             seen = _make_features(given, means)
-            for model in models:
-                total[:, model.classes_] += model.predict_proba(seen) / len(models)
+            with threadpool_limits(1, user_api="openmp"):
+                for model in models:
+                    total[:, model.classes_] += _predict_rows(model, seen) / len(models)
         clipped = np.clip(total, _LEAST_PROBABILITY, None)
         probabilities: Floats = clipped / clipped.sum(axis=1, keepdims=True)
         return probabilities
 
     return predict
+
+
+def _predict_rows(model: Any, features: NDArray[np.float32]) -> Floats:
+    """Return the probabilities of each row, each by itself.
+
+    Privacy: boosting divides by a sum over classes, and numpy adds many of them up in another order
+    if there is a single row. A row would be in another cell than beside others, so here the order
+    is fixed.
+    """
+    probabilities: Floats
+    if not hasattr(model, "decision_function") or len(model.classes_) == _TWO:
+        probabilities = model.predict_proba(features)
+        return probabilities
+    raw = model.decision_function(features).T
+    exponentials = np.exp(raw - raw.max(axis=0))
+    total = np.zeros(len(features))
+    for one in exponentials:
+        total += one
+    probabilities = (exponentials / total).T
+    return probabilities
 
 
 def build_calibration_axis(teacher: Teacher, rows: Records, classes: int) -> CalibrationAxis:

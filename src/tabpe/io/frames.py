@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ARROW, PANDAS, POLARS, SPARK = "pyarrow", "pandas", "polars", "pyspark"
 # Names that pandas gives to columns of objects of one type, which Arrow has as well.
 _ONE_TYPE = frozenset({"string", "boolean", "integer", "decimal"})
+_LONG_INTEGERS = pa.decimal256(40, 0)
 _NULLABLE = {pa.bool_(): "boolean", pa.int64(): "Int64", pa.uint64(): "UInt64"}
 
 
@@ -119,6 +120,8 @@ def _open_frame(data: Any) -> nw.DataFrame[Any]:
 
 
 def _convert_to_arrow(frame: nw.DataFrame[Any], rules: Mapping[str, CellRules]) -> pa.Table:
+    import narwhals as nw
+
     names = frame.columns
     if not all(isinstance(name, str) for name in names):
         raise DataError("data: column names must be text; rename the others.")
@@ -127,8 +130,40 @@ def _convert_to_arrow(frame: nw.DataFrame[Any], rules: Mapping[str, CellRules]) 
         return pa.table(
             {name: _convert_pandas_column(native[name], rules.get(name)) for name in names}
         )
-    table = pa.table({name: frame.get_column(name).to_arrow() for name in names})
-    return normalize_texts(table, rules)
+    objects = {name: kind == nw.Object for name, kind in frame.schema.items()}
+    columns = {
+        name: _convert_python_objects(frame.get_column(name).to_list(), rules.get(name))
+        if objects[name]
+        else _convert_typed_column(frame.get_column(name))
+        for name in names
+    }
+    return normalize_texts(
+        pa.table(columns), {name: rule for name, rule in rules.items() if not objects.get(name)}
+    )
+
+
+def _convert_typed_column(column: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    """Return a column in Arrow, which has no integers of 128 bits.
+
+    polars makes them of all integers of a column as soon as one is too long for 64 bits.
+    """
+    import narwhals as nw
+
+    if column.dtype in (nw.Int128, nw.UInt128):
+        return column.cast(nw.String).to_arrow().cast(pa.string()).cast(_LONG_INTEGERS)
+    return column.to_arrow()
+
+
+def _convert_python_objects(cells: Sequence[Any], rules: CellRules | None) -> pa.Array:
+    """Return objects of Python as text, each by itself; Arrow would take their addresses."""
+    if rules is not None and rules.numbers is not None:
+        cells = _normalize_cells(cells, rules)
+    return pa.array([format_cell(cell) for cell in cells], pa.string())
+
+
+def _normalize_cells(cells: Sequence[Any], rules: CellRules) -> list[Any]:
+    """Return cells with those that are text normalised."""
+    return [rules.normalize(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _convert_pandas_column(
@@ -161,7 +196,7 @@ def _normalize_objects(column: Any, rules: CellRules) -> Any:
         return column
     if isinstance(dtype, pd.CategoricalDtype):
         column = column.astype(object)
-    cells = [rules.normalize(cell) if isinstance(cell, str) else cell for cell in column.tolist()]
+    cells = _normalize_cells(column.tolist(), rules)
     return pd.Series(cells, index=column.index, dtype=object)
 
 
@@ -192,7 +227,7 @@ def _are_of_one_type(column: Any) -> bool:
 
 
 def _convert_to_texts(column: Any) -> pa.Array:
-    return pa.array([format_cell(cell) for cell in column.tolist()], pa.string())
+    return _convert_python_objects(column.tolist(), None)
 
 
 def _convert_whole_numbers(values: Any) -> pa.Array:

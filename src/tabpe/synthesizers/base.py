@@ -1,4 +1,4 @@
-"""`Release`: what leaves the building, all of it public. `Fitted`: a model that has one."""
+"""`Release`: the rows and the certificate of a run, all public. `Fitted`: a model that has one."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from tabpe.encoding import Records
 from tabpe.encoding.marginals import Marginal
 from tabpe.errors import ParameterError
 from tabpe.evolution.calibrated_labels import (
+    TEACHERS,
     CalibrationAxis,
     build_calibration_axis,
     count_right,
@@ -90,6 +91,19 @@ def test_each_row_is_in_a_cell_by_itself():
     assert whole[some].tolist() == alone
     assert 0 <= whole.min() <= whole.max() < axis.size
     assert len(axis.find_cells(private.take(np.array([], dtype=int)), rows.classes[:0])) == 0
+
+
+@pytest.mark.parametrize("kind", TEACHERS)
+@pytest.mark.parametrize("classes", [2, 3, 9])
+def test_probabilities_of_a_row_are_the_same_bit_by_bit_whoever_is_beside_it(classes, kind):
+    """Cuts are probabilities of rows: one bit may move a row from one cell to another."""
+    rows = pool(classes, rows=900)
+    teacher = train_teacher(rows, np.arange(len(rows)), classes, seed=0, kind=kind)
+    whole = teacher(rows.plain)
+    for size in (1, 2, 9):
+        some = [np.arange(first, first + size) for first in range(0, 36, size)]
+        apart = np.concatenate([teacher(rows.plain.take(few)) for few in some])
+        assert (apart == whole[:36]).all()
 
 
 def test_of_two_classes_cells_tell_the_class_and_of_more_whether_it_is_right():

@@ -12,8 +12,10 @@ import pytest
 
 from tabpe.errors import DataError, ParameterError
 from tabpe.io import open_source, open_table
-from tabpe.io.canonical import flatten_column, hash_rows, read_texts
-from tabpe.io.frames import check_library, convert_to_frame
+from tabpe.io.canonical import canonicalize_table, flatten_column, hash_rows, read_texts
+from tabpe.io.frames import check_library, convert_to_frame, read_frame
+from tabpe.schema.number_format import NumberFormat
+from tabpe.schema.table_format import CellRules
 
 SECRET = "Secret-Cell-4711"
 TYPED = pa.table(
@@ -212,3 +214,23 @@ def test_missing_cells_are_nulls_whatever_the_library():
         pa.table({"x": [1, None]}),
     ]
     assert [open_table(frame)[0]["x"].null_count for frame in frames] == [1] * len(frames)
+
+
+def test_integers_of_128_bits_of_polars_are_the_same_integers():
+    """Their library makes them of a column as soon as one integer is too long for 64 bits."""
+    frame = pl.DataFrame({"x": pl.Series([7, None, 2**64], dtype=pl.Int128)})
+    assert cells_of(frame) == ["7", None, "18446744073709551616"]
+    assert cells_of(frame.head(2)) == ["7", None]
+
+
+def test_objects_of_polars_are_read_each_by_itself():
+    cells = [7, "2.815,43", None, Decimal("2.5"), [1, 2]]
+    frame = pl.DataFrame({"x": pl.Series(cells, dtype=pl.Object)})
+    assert cells_of(frame) == ["7", "2.815,43", None, "2.5", "\N{REPLACEMENT CHARACTER}"]
+    euro = {"x": CellRules(numbers=NumberFormat(",", "."))}
+    assert cells_of(frame, euro)[:2] == ["7", "2815.43"]
+
+
+def cells_of(frame, rules=None):
+    table, _ = read_frame(frame, rules)
+    return canonicalize_table(table)["x"].to_pylist()

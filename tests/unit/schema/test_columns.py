@@ -184,7 +184,7 @@ def test_a_value_listed_twice_is_refused(values):
 
 
 @pytest.mark.parametrize("values", [(True, False), (True, "no"), (1, True)])
-def test_truths_among_values_are_sent_to_type_boolean(values):
+def test_booleans_among_values_are_sent_to_type_boolean(values):
     with pytest.raises(SchemaError, match="column 'smoker': values holds true or false: use type"):
         Categorical("smoker", values)
 

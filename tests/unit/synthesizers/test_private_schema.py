@@ -132,7 +132,7 @@ def test_declared_shares_of_booleans(rows, names):
     assert found.count(names[0] if names == (0, 1) else False) == pytest.approx(22, abs=1)
 
 
-PROMISES = [
+GUARANTEES = [
     {**who, **how, "epsilon": epsilon}
     for epsilon in (0.7, 2.0, 6.0)
     for who in ({}, {"adjacency": "replace-one"}, USERS)
@@ -140,7 +140,7 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize("guarantee", PROMISES)
+@pytest.mark.parametrize("guarantee", GUARANTEES)
 def test_the_certified_epsilon_is_the_request_and_never_more(guarantee):
     drop = [] if "unit" in guarantee else ["person"]
     certificate = noiseless_fit(of_people(30_000), drop=drop, **guarantee).certificate

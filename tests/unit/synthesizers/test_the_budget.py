@@ -125,7 +125,7 @@ def test_the_spends_of_a_posterior_has_tables_and_as_many_votes_as_rows_have(tab
     assert 0.99 < model.certificate.epsilon <= 1.0
 
 
-PROMISES = {
+GUARANTEES = {
     "rows": {},
     "replace-one": {"adjacency": "replace-one"},
     "noise of OpenDP": {"noise": "opendp"},
@@ -138,9 +138,9 @@ PROMISES = {
 
 @BOTH
 @pytest.mark.parametrize("estimates", [False, True], ids=["declared", "estimated"])
-@pytest.mark.parametrize("kind", PROMISES)
+@pytest.mark.parametrize("kind", GUARANTEES)
 def test_what_is_guaranteed_is_the_same_counted_anew(kind, estimates, preset, tmp_path):
-    changes = {"epsilon": 2.0, "preset": preset, "n_samples": 30} | PROMISES[kind]
+    changes = {"epsilon": 2.0, "preset": preset, "n_samples": 30} | GUARANTEES[kind]
     rows = of_people(1500) if "unit" in changes else pa.table(columns(1500))
     fit = buying_fit if estimates else fitted
     model = fit(rows, None if estimates else SCHEMA, **changes)
@@ -150,9 +150,9 @@ def test_what_is_guaranteed_is_the_same_counted_anew(kind, estimates, preset, tm
     assert model.certificate.epsilon <= changes["epsilon"]
 
 
-@pytest.mark.parametrize("kind", PROMISES)
+@pytest.mark.parametrize("kind", GUARANTEES)
 def test_what_is_guaranteed_with_pairs_is_the_same_counted_anew(kind, tmp_path):
-    model = fitted(listed(), LISTED, **({"epsilon": 2.0, "preset": QUICK_PAIRS} | PROMISES[kind]))
+    model = fitted(listed(), LISTED, **({"epsilon": 2.0, "preset": QUICK_PAIRS} | GUARANTEES[kind]))
     assert "2-way marginals" in spends(model)
     (tmp_path / "certificate.json").write_text(model.certificate.to_json())
     checked = verify(tmp_path / "certificate.json")

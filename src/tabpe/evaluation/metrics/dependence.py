@@ -276,10 +276,10 @@ def _is_related(first: Integers, second: Integers, dependence: Floats, noise: fl
     """Return whether two columns depend on each other clearly, and surely not by chance."""
     strength = _halve_distance(dependence, 0.0)
     clear = strength > CLEARLY * noise and strength - noise > LEAST_STRENGTH
-    return clear and compute_surprise(first, second, dependence.shape) > SURE
+    return clear and compute_chi_square_residual(first, second, dependence.shape) > SURE
 
 
-def compute_surprise(first: Integers, second: Integers, shape: Sequence[int]) -> float:
+def compute_chi_square_residual(first: Integers, second: Integers, shape: Sequence[int]) -> float:
     """Return the chi-square of independence in standard errors, by Wilson and Hilferty.
 
     Args:

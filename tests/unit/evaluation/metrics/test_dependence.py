@@ -11,7 +11,7 @@ from tabpe.errors import DataError, ParameterError
 from tabpe.evaluation.metrics.dependence import (
     PairDependence,
     RelatedPair,
-    compute_surprise,
+    compute_chi_square_residual,
     measure_class_dependence,
     measure_learned_dependence,
     measure_pair_dependence,
@@ -147,7 +147,7 @@ def test_the_test_of_chance_is_that_of_chi_square():
     counts = np.histogram2d(one, two, (4, 3))[0]
     chi_square, _, freedom, _ = chi2_contingency(counts, correction=False)
     cubic, spread = (chi_square / freedom) ** (1 / 3), 2 / (9 * freedom)
-    found = compute_surprise(one, two, counts.shape)
+    found = compute_chi_square_residual(one, two, counts.shape)
     assert found == pytest.approx((cubic - 1 + spread) / spread**0.5)
 
 

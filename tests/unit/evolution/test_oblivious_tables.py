@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from shard_pools import open_at_random
 from tabpe import Boolean, Categorical, Float, Posterior, Schema, TabPE
 from tabpe.accounting import FakeNoise
 from tabpe.encoding import Records
@@ -29,6 +30,7 @@ from tabpe.evolution.oblivious_tables import (
     correct_cut,
     search_tree,
 )
+from tabpe.verification.verify import verify_plain
 
 CUTS = (0.35, 0.6, 0.45)
 COLUMNS = (*(Float(name, 0, 1) for name in "abc"), Categorical("ward", ("u", "v", "w")))
@@ -273,6 +275,7 @@ def test_a_release_of_xor_has_its_pattern_and_says_what_was_asked():
     assert spends[VOTES_OR_OBLIVIOUS].times == 4 * SMALL.votes * TABLE_PARTS
     assert model.certificate.epsilon <= 4.0
     assert any("oblivious table" in note for note in model.certificate.notes)
+    assert verify_plain(model.certificate.to_dict()).holds
 
 
 def test_the_same_is_spent_where_the_gate_stays_closed():
@@ -288,20 +291,27 @@ def test_a_run_is_resumed_without_another_measurement(tmp_path):
     assert fit(frame(), run_dir=tmp_path / "run").sample().equals(first)
 
 
-def test_how_rows_are_stored_decides_nothing(tmp_path):
+def test_how_rows_are_stored_and_on_how_many_machines_decides_nothing(tmp_path, monkeypatch):
     folder = tmp_path / "parts"
     folder.mkdir()
     whole = frame(3000)
     for place in range(3):
         pq.write_table(whole.slice(1000 * place, 1000), folder / f"{place}.parquet")
-    texts = whole.set_column(3, "ward", whole["ward"].dictionary_encode())
-    assert residuals(folder) == residuals(texts) == residuals(whole)
+    listed = whole.set_column(3, "ward", whole["ward"].dictionary_encode())
+    alone = run_all(whole)
+    assert run_all(folder) == alone
+    assert run_all(listed) == alone
+    assert run_all(whole, engine="stream") == alone
+    monkeypatch.setattr("tabpe.synthesizers.pipeline.open_backend", open_at_random(3))
+    assert run_all(whole) == alone
 
 
-def residuals(source):
+def run_all(source, **given):
+    """All that a run with an open gate gives."""
     with pytest.warns(NotPrivateWarning):
-        history = fit(source, noise=FakeNoise(0)).history_
-    return [entry.get("table_residual") for entry in history]
+        model = fit(source, noise=FakeNoise(0), **given)
+    assert len(model.history_) == 3
+    return model.sample().to_pydict(), model.history_, model.certificate.spends
 
 
 def test_users_are_charged_like_rows():

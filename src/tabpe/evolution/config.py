@@ -33,14 +33,23 @@ MOST_TILTED = 200
 COLUMNS = "1-way marginals"
 PAIRS = "2-way marginals"
 # The setting that is the share of the budget of each.
-CERTAINTY, SEARCH = "how sure labels are", "search for piles"
-SHARE_FIELDS = {COLUMNS: "tables", PAIRS: "pairs", CERTAINTY: "calibration", SEARCH: "search"}
+CERTAINTY, SEARCH, PROBE = "how sure labels are", "search for piles", "oblivious table"
+SHARE_FIELDS = {
+    COLUMNS: "tables",
+    PAIRS: "pairs",
+    CERTAINTY: "calibration",
+    SEARCH: "search",
+    PROBE: "oblivious",
+}
 TEACHER_COUNT, LOOKS = 2, 3
 FITTED, CALIBRATED = LABELS = "fitted", "calibrated"
 VOTES_OR_TABLES = "votes, or 1-way marginals"
 # In so many columns all rows are about equally far from each other, and votes may carry no
 # information: after a trial of some rounds the rest of the budget can go to 1-way marginals.
 WIDE, TRIAL = 40, 2
+VOTES_OR_OBLIVIOUS = "votes, or oblivious tables"
+# Each vote of a row is asked for in so many parts, so that tables can take the place of a round.
+TABLE_PARTS, FEWEST_GATED = 8, 2
 
 
 @dataclass(frozen=True)
@@ -221,6 +230,9 @@ class Posterior:
             labels are drawn by a predictor that a noisy histogram calibrates, so that they are as
             certain as real ones; then none are sharpened.
         calibration: The share of such histograms, of two predictors of which the better is kept.
+        oblivious: The share of an oblivious table: counts by class of the cells that one cut on
+            each of some columns makes. If the rounds so far do not predict it, more such tables are
+            measured instead of the last round; 0 for none.
 
     Example:
         >>> PRESETS["best"].plan_queries(columns=3, classes=2).histograms
@@ -248,6 +260,7 @@ class Posterior:
     move_copies: bool = False
     labels: str = FITTED
     calibration: float = 0.03
+    oblivious: float = 0.0
 
     def __post_init__(self) -> None:
         validation.check_integer("rounds", self.rounds, least=0)
@@ -255,9 +268,10 @@ class Posterior:
         validation.check_real("tables", self.tables, above=0, below=1)
         validation.check_real("pairs", self.pairs, above=0, below=1, least=True)
         labels = self.calibration if self.labels == CALIBRATED else 0.0
-        if self.rounds and self.tables + self.pairs + labels + self.search >= 1:
+        if self.rounds and self.tables + self.pairs + labels + self.search + self.oblivious >= 1:
             more = f", calibration={labels:g}" if labels else ""
             more += f", search={self.search:g}" if self.search else ""
+            more += f", oblivious={self.oblivious:g}" if self.oblivious else ""
             raise ParameterError(
                 f"tables={self.tables:g}, pairs={self.pairs:g}{more}: all of the budget: nothing "
                 f"is left for the votes. Make one of them smaller, or set rounds=0 for no votes."
@@ -282,6 +296,12 @@ class Posterior:
             raise ParameterError(f"search={self.search:g}: set spikes=True for a search for piles.")
         validation.check_one_of("labels", self.labels, list(LABELS))
         validation.check_real("calibration", self.calibration, above=0, below=1)
+        validation.check_real("oblivious", self.oblivious, above=0, below=1, least=True)
+        if self.oblivious and 0 < self.rounds < FEWEST_GATED:
+            raise ParameterError(
+                f"oblivious={self.oblivious:g}: expected at least {FEWEST_GATED} rounds: tables "
+                f"may take the place of the last one. Set rounds={FEWEST_GATED}, or oblivious=0."
+            )
 
     def plan_queries(self, columns: int, classes: int, listed: int = 0) -> QueryPlan:
         """Return the queries about a table with so many columns besides the label.
@@ -305,7 +325,13 @@ class Posterior:
         # A column is looked at in so many steps.
         looks = LOOKS * (columns - listed)
         search = (BudgetShare(SEARCH, self.search, looks),) if self.search and looks else ()
-        tables = (*singles, *pairs, *search, *labels)
+        # In very many columns votes have a trial of their own.
+        is_gated = self.oblivious > 0 and classes > 1 and 0 < columns < WIDE
+        probe = (BudgetShare(PROBE, self.oblivious),) if is_gated else ()
+        tables = (*singles, *pairs, *search, *labels, *probe)
+        if is_gated:
+            times = self.rounds * self.votes * TABLE_PARTS
+            return QueryPlan(tables, (BudgetShare(VOTES_OR_OBLIVIOUS, 1.0, times),), TABLE_PARTS)
         later = (self.rounds - TRIAL) * self.votes
         if columns < WIDE or later < 1:
             return QueryPlan(tables, (BudgetShare(VOTES, 1.0, self.rounds * self.votes),))

@@ -8,6 +8,10 @@ drawn from the pool, at least `floor` of each class that has any.
 *Labels.* They are as fitted, and sharpened; or drawn anew by a calibrated predictor
 (`tabpe.evolution.calibrated_labels`).
 
+*Oblivious tables.* Between rounds a table of the cells of an oblivious tree may be measured, and
+more of them instead of the last round (`tabpe.evolution.oblivious_tables`). Then labels are not
+sharpened.
+
 *Sharpening.* Every class of a pool is fitted to noisy votes of its own, so noise puts some weight
 of each class where rows are of others. A row among rows of its class is more likely right than one
 among others; so the weight of a row is multiplied by the share that its class has among its nearest
@@ -54,7 +58,8 @@ from tabpe.evolution.evidence import (
     sum_by_cell,
 )
 from tabpe.evolution.extensions import RoundObserver, ignore_round
-from tabpe.evolution.marginal_prior import MarginalPrior
+from tabpe.evolution.marginal_prior import MarginalPrior, NoisyMarginal
+from tabpe.evolution.oblivious_tables import TableBudget, TableGate
 from tabpe.evolution.private_evolution import (
     EvolutionResult,
     SamplingPool,
@@ -137,6 +142,9 @@ def compute_weight_spread(config: Posterior, classes: int) -> float:
     return config.spread or max(1.0, math.sqrt(classes / 2))
 
 
+# Where oblivious tables say what votes say only as a blur, weights that follow the noise on votes
+# cost more than they bring: the spread is so much of the usual one.
+OPEN_SPREAD = 0.25
 # The rows of a class in a pool, for each row of the floor.
 POOL_BY_ROW = 8
 
@@ -249,6 +257,7 @@ def fit_posterior(
     on_round: Callable[[int], None] = lambda _: None,
     observe: RoundObserver = ignore_round,
     calibrate: CalibrationQuery | None = None,
+    oblivious: TableBudget | None = None,
 ) -> EvolutionResult:
     """Fit a pool of rows to noisy votes and marginals, and draw rows from it.
 
@@ -268,17 +277,22 @@ def fit_posterior(
         on_round: Called with the number of rounds done, before each round.
         observe: Called with the pool, after each round.
         calibrate: Returns noisy histograms of how sure labels are; None to keep labels as fitted.
+        oblivious: Measures oblivious tables; None for none.
     """
     proposal = replace(proposal, prior=lift_small_classes(proposal.prior, extent.pool, floor))
     pool = _make_first_pool(proposal, config, extent, _make_generator(seed, 0))
     history = []
+    spread = compute_weight_spread(config, len(proposal.prior.sizes))
+    gate = None if oblivious is None else TableGate(oblivious, config.rounds, proposal.prior.sizes)
     for index in range(config.rounds):
+        if gate is not None and index == gate.rounds:
+            break
         on_round(index)
         rng = _make_generator(seed, index + 1)
         candidates = _draw_candidates(pool, extent.candidates, config.votes, proposal, rng)
         measured = vote(candidates, index)
         votes = _scale_votes(candidates, measured, proposal.prior, config, normalised=normalised)
-        found = build_vote_evidence(
+        evidence = build_vote_evidence(
             candidates,
             *votes,
             votes_per_row=config.votes,
@@ -287,15 +301,28 @@ def fit_posterior(
         )
         pool = _resample_pool(pool, proposal, config, index, rng)
         pool = WeightedPool(
-            pool.rows, pool.weights, pool.evidence.add_measurement(found, pool.rows)
+            pool.rows, pool.weights, pool.evidence.add_measurement(evidence, pool.rows)
         )
         history.append(_make_record(index, config, candidates, measured, _compute_residual(pool)))
         if index + 1 == trial and not votes_help(history):
             return EvolutionResult([], history, votes_help=False)
-        pool = _fit_pool(pool, proposal.prior, config, extent, last=index + 1 == config.rounds)
+        rounds = config.rounds if gate is None else gate.rounds
+        pool = _fit_pool(pool, proposal.prior, config, extent, last=index + 1 == rounds)
+        found = [] if gate is None else gate.ask(index + 1, pool.rows, pool.weights, rng)
+        if gate is not None and found:
+            history[-1]["table_residual"] = gate.residual
+            if gate.is_open:
+                config = replace(config, spread=OPEN_SPREAD * spread)
+                found = [_weaken_pull(table, extent) for table in found]
+            pool, proposal = _add_tables(pool, proposal, found)
+            last = index + 1 == gate.rounds
+            pool = _fit_pool(pool, proposal.prior, config, extent, last=last)
         observe(pool.rows.plain, pool.rows.classes, pool.weights, history[-1])
     rng = _make_generator(seed, config.rounds + 1)
     if calibrate is None:
+        if gate is not None and gate.is_open:
+            # Tables tell more about labels than the rows around a row.
+            config = replace(config, sharpness=0.0)
         pool = _sharpen_labels(pool, proposal.prior, config, extent, rng, jobs=jobs)
     else:
         pool = _calibrate_labels(pool, proposal.prior, config, extent, rng, calibrate=calibrate)
@@ -457,6 +484,34 @@ def _fit_pool(
         pull=_compute_pull(prior, config, extent),
         sweeps=config.last_sweeps if last else config.sweeps,
     )
+
+
+def _weaken_pull(table: NoisyMarginal, extent: PopulationSizes) -> NoisyMarginal:
+    """Return a table with the precision at which the pull is that of one of its own cells.
+
+    Weights are pulled back as strongly as suits a cell of votes. The weights of all rows in a cell
+    of a table would be held back by as much as they are more. More precision has the effect of a
+    weaker pull; the table is far more certain about its cells than votes are anyway.
+    """
+    part = min(1.0, table.counts.size / extent.candidates)
+    return replace(table, sigma=table.sigma * math.sqrt(part))
+
+
+def _add_tables(
+    pool: WeightedPool,
+    proposal: MarginalProposal,
+    tables: Sequence[NoisyMarginal],
+) -> tuple[WeightedPool, MarginalProposal]:
+    """Return a pool with more tables as evidence, beside the marginals of the prior."""
+    known = proposal.prior.tables
+    more = Evidence.from_rows(pool.rows, [build_table_evidence(table) for table in tables])
+    place, before = len(known), pool.evidence
+    evidence = Evidence(
+        (*before.measurements[:place], *more.measurements, *before.measurements[place:]),
+        (*before.cells[:place], *more.cells, *before.cells[place:]),
+    )
+    prior = replace(proposal.prior, tables=(*known, *tables))
+    return WeightedPool(pool.rows, pool.weights, evidence), replace(proposal, prior=prior)
 
 
 def _sharpen_labels(

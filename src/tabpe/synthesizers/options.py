@@ -527,6 +527,12 @@ NOISES: dict[str, type[NoiseSource]] = {
 ROWS_PER_USER = 10
 
 
+def check_oblivious(config: Strategy) -> None:
+    """Refuse to search oblivious tables without the forest that chooses columns."""
+    if isinstance(config, Posterior) and config.oblivious:
+        require_report_extra("oblivious")
+
+
 def check_labels(config: Strategy, schema: Schema | PartialSchema) -> None:
     """Refuse to calibrate labels that can not be drawn by a predictor, before a row is read."""
     if not isinstance(config, Posterior) or config.labels != CALIBRATED:

@@ -34,7 +34,15 @@ from tabpe.errors import ParameterError, SchemaError, TabpeError, ThinVotesWarni
 from tabpe.evolution import Evolution, EvolutionResult, Posterior, evolve, fit_posterior
 from tabpe.evolution.adaptive_bins import adapt_bins
 from tabpe.evolution.calibrated_labels import CalibrationQuery
-from tabpe.evolution.config import CERTAINTY, COLUMNS, PAIRS, SEARCH, get_category_weight
+from tabpe.evolution.config import (
+    CERTAINTY,
+    COLUMNS,
+    PAIRS,
+    PROBE,
+    SEARCH,
+    VOTES_OR_OBLIVIOUS,
+    get_category_weight,
+)
 from tabpe.evolution.constraint_repair import ConstraintSet
 from tabpe.evolution.extensions import make_observer
 from tabpe.evolution.marginal_prior import (
@@ -46,6 +54,7 @@ from tabpe.evolution.marginal_prior import (
     choose_pairs,
     project_counts,
 )
+from tabpe.evolution.oblivious_tables import TableBudget, TableQuery
 from tabpe.evolution.pile_search import LEVELS, find_piles
 from tabpe.evolution.posterior import PopulationSizes, choose_population_sizes
 from tabpe.evolution.private_evolution import VoteQuery, apportion_with_floor
@@ -522,11 +531,12 @@ def _run_posterior(
             on_round=settings.on_round,
             observe=make_observer(settings.on_population, _get_encoder(session)),
             calibrate=_make_calibration_query(ready, settings),
+            oblivious=_make_table_budget(ready, spends, settings),
         )
 
     evolved = fit(ready.proposal, config)
     if evolved.votes_help:
-        return GeneratedRows(evolved, facts)
+        return GeneratedRows(evolved, facts, _describe_tables(evolved, config))
     better = _measure_tables_instead(ready, spends[settings.query_plan.get_votes_name(0)], settings)
     instead = fit(better, dataclasses.replace(config, rounds=0))
     whole = dataclasses.replace(instead, history=evolved.history)
@@ -650,6 +660,38 @@ def _make_calibration_query(
         return _measure_marginals(session, spend, marginals, ready.facts, settings)
 
     return measure
+
+
+def _make_table_budget(
+    ready: _Prepared[MarginalProposal], spends: Mapping[str, Spend], settings: RunSettings
+) -> TableBudget | None:
+    """Return what measures oblivious tables; None if they were not authorized.
+
+    Privacy: what the last round of votes would cost is charged for tables instead, or for its
+    votes, as earlier answers decide: so many histograms of the same noise either way.
+    """
+    session, instead = ready.session, spends.get(VOTES_OR_OBLIVIOUS)
+    probe = next((one for one in session.account.authorized if one.name == PROBE), None)
+    if probe is None or instead is None:
+        return None
+
+    def make_query(spend: Spend) -> TableQuery:
+        return lambda asked: _measure_marginals(session, spend, asked, ready.facts, settings)
+
+    parts = settings.config.votes * settings.query_plan.repeats
+    return TableBudget(make_query(probe), make_query(instead), parts, probe.sigma)
+
+
+def _describe_tables(evolved: EvolutionResult, config: Posterior) -> tuple[str, ...]:
+    """Return a note if oblivious tables took the place of the last round."""
+    if len(evolved.history) == config.rounds:
+        return ()
+    residual = next(one["table_residual"] for one in evolved.history if "table_residual" in one)
+    return (
+        f"an oblivious table was not predicted by the rounds before it: its squared distance from "
+        f"the prediction was {residual:.3g} times that of noise; what the last round would have "
+        f"cost went to more of these tables",
+    )
 
 
 def _choose_population_sizes(

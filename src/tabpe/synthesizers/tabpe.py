@@ -37,6 +37,7 @@ from tabpe.synthesizers.options import (
     RunSettings,
     SynthesisRequest,
     check_labels,
+    check_oblivious,
     check_options,
     check_seed,
     check_unit,
@@ -304,6 +305,7 @@ class TabPE(TabPEParameters, Fitted, BaseEstimator):
         config, noise = resolve_strategy(self.preset), resolve_noise(self.noise)
         check_extensions(config)
         check_labels(config, schema)
+        check_oblivious(config)
         charge = open_charge(
             self.ledger, self.dataset, self.unit, require_budget=self.require_budget
         )

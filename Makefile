@@ -81,8 +81,10 @@ test-peers: $(PEERS)/.dev
 		--ignore tests/unit/io/sql --ignore tests/unit/io/test_stores.py \
 		--ignore tests/unit/evaluation/report/test_bad_tables.py
 
-# Packages of these versions warn of newer ones that they were not made for.
+# Packages of these versions warn of newer ones that they were not made for. The package is installed
+# as a user would, so it is installed again with every change.
 test-oldest: $(OLDEST)/.dev
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --force-reinstall .
 	$(OLDEST)/bin/python -m pytest -n $(JOBS) --no-loadscope-reorder -o filterwarnings=default \
 		--disable-warnings tests/unit/accounting tests/unit/encoding tests/unit/measurement tests/unit/io \
 		tests/unit/verification tests/unit/test_public_names.py tests/cli/test_commands.py tests/cli/test_verify.py \

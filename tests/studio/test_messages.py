@@ -66,7 +66,8 @@ def test_what_a_draft_says_is_translated(make, tmp_path):
         is_unit = drafted.name == draft.unit
         why, _, check = write_note(drafted, is_unit=is_unit).partition("; ")
         kinds = [one for one in why.split(", ") if not one.startswith("values of ")]
-        assert {*kinds, check} <= KNOWN | {"", COMMON, PERSONS}, drafted.name
+        checks = [check] if check == COMMON else check.split("; ")
+        assert {*kinds, *checks} <= KNOWN | {"", COMMON, PERSONS}, drafted.name
 
 
 def test_a_note_says_what_to_check():
@@ -76,6 +77,9 @@ def test_a_note_says_what_to_check():
     assert translate_note("values of icd10; the dictionary", german, is_dropped=False) == (
         "Werte von icd10. Zu prüfen: die Liste"
     )
+    assert translate_note(
+        "numbers; bounds; do the nulls mean missing?", german, is_dropped=False
+    ) == ("Zahlen. Zu prüfen: Grenzen; heißen die Nullwerte, dass etwas fehlt?")
     assert translate_note("as never before", german, is_dropped=False) == "as never before"
     assert set(_REASONS.values()) <= KNOWN
 

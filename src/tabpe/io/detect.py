@@ -626,7 +626,7 @@ def _draft_personal(cells: _Cells) -> DraftedColumn | None:  # noqa: PLR0911 (on
     if _look_like_ids(cells):
         return _leave_out(cells.name, "ids", "type: id numbers the synthetic rows")
     if _look_like_keys(cells):
-        return _leave_out(cells.name, "long numbers, as keys or phone numbers are")
+        return _leave_out(cells.name, "long numbers like those of keys or phones")
     wordy = cells.is_text and _are_words(cells)
     if reason in _OF_PERSONS and cells.distinct > 2:  # noqa: PLR2004 (yes and no)
         return _leave_out(cells.name, reason)

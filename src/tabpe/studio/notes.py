@@ -27,6 +27,7 @@ _KINDS = (
     N_("keys of persons"),
     N_("left out as asked"),
     N_("lists or other nested values"),
+    N_("long numbers like those of keys or phones"),
     N_("many codes or words"),
     N_("names of persons"),
     N_("names of persons or places"),
@@ -55,6 +56,7 @@ _CHECKS = (
     N_("categorical?"),
     N_("constant: leave it out?"),
     N_("derive a column of a few values"),
+    N_("do the nulls mean missing?"),
     N_("give it a type to keep it"),
     N_("is the day first, or the month?"),
     N_("list the values to keep it"),
@@ -94,7 +96,8 @@ def translate_note(note: str, messages: Messages, *, is_dropped: bool) -> str:
     kind = _PARTS.join(_translate_kind(part, messages) for part in why.split(_PARTS))
     if not check:
         return kind
-    check = messages.translate(check)
+    checks = [check] if check == COMMON else check.split(_THEN)
+    check = _THEN.join(map(messages.translate, checks))
     return kind + _THEN + check if is_dropped else f"{kind}. {messages.translate(CHECK)} {check}"
 
 

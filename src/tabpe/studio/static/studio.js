@@ -17,6 +17,16 @@
   }
   try { choose(localStorage.getItem("theme") ?? "auto"); } catch { choose("auto"); }
 
+  // A page that is being left asks for nothing more: an answer that leads elsewhere would win.
+  document.addEventListener("submit", (event) => {
+    const rounds = document.getElementById("rounds");
+    if (rounds === null || event.target.hasAttribute("hx-post")) return;
+    htmx.trigger(rounds, "htmx:abort");
+    const still = rounds.cloneNode(true);
+    still.removeAttribute("hx-get");
+    rounds.replaceWith(still);
+  });
+
   const silent = document.getElementById("silent");
   const gone = [403, 404];  // another studio has the port now
   document.addEventListener("htmx:sendError", () => { silent.hidden = false; });

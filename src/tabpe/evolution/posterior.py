@@ -17,7 +17,7 @@ of each class where rows are of others. A row among rows of its class is more li
 among others; so the weight of a row is multiplied by the share that its class has among its nearest
 rows, or by a power of that. Then a few sweeps of the fit restore the marginals. It is a guess about
 the effect of noise. Where labels are random given the row, a power of 1 makes them more certain
-than they are (`python -m bench.sharpness`); classifiers gain nevertheless.
+than they are (`python -m benchmarks.sharpness`); classifiers gain nevertheless.
 
 Privacy: nothing here reads a private row. `vote` is the only access, and what it returns is noisy
 already; everything else is post-processing.
